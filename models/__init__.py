@@ -1,0 +1,1 @@
+"""Network definitions; nothing here knows the rest of the package."""

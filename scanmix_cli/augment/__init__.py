@@ -1,0 +1,1 @@
+"""Batched augmentations on the device."""

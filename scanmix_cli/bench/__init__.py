@@ -1,0 +1,1 @@
+"""Benchmarks: data sets, noise recipes, methods side by side."""

@@ -1,0 +1,1 @@
+"""What the user gave us: sources, decoding, the pixel cache."""

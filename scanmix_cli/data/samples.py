@@ -1,0 +1,48 @@
+"""The table of samples: one row per input row, in input order, from reading to the last output."""
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+TRAIN = "train"
+UNLABELLED = -1
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What the user gave us, before any pixel is read.
+
+    `table` has the text columns `filename` (as the user knows it), `path` (where to open it), `split`
+    ("train", or the name of the held-out part: "val" or "test") and `given_label` ("" where unlabelled),
+    then any further columns of the input. Rows are never dropped or moved.
+    """
+
+    name: str
+    root: Path
+    table: pd.DataFrame
+    classes: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    ignored: int = 0
+    extra_columns: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def label_ids(self) -> np.ndarray:
+        """int64 (rows,): index into `classes`, `UNLABELLED` where the label is blank."""
+        index = {name: k for k, name in enumerate(self.classes)}
+        return np.array([index.get(text, UNLABELLED) for text in self.table["given_label"]], dtype=np.int64)
+
+    def is_train(self) -> np.ndarray:
+        """bool (rows,): rows that are cleaned; the others only measure accuracy."""
+        return (self.table["split"] == TRAIN).to_numpy()
+
+    def fingerprint(self) -> str:
+        """sha256 over names, splits and labels in row order."""
+        digest = hashlib.sha256()
+        for row in self.table[["filename", "split", "given_label"]].itertuples(index=False):
+            digest.update("\0".join(row).encode("utf-8", "surrogateescape") + b"\n")
+        return digest.hexdigest()

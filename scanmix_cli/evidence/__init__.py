@@ -1,0 +1,1 @@
+"""From training dynamics to scores, verdicts and the noise matrix."""

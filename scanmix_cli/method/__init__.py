@@ -1,0 +1,1 @@
+"""The paper, one stage a module."""
