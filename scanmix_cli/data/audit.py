@@ -1,0 +1,113 @@
+"""What can be said about rows before any pixel is read: whether training is possible, and what looks odd."""
+
+import unicodedata
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from scanmix_cli.data.samples import TRAIN
+from scanmix_cli.errors import DataError
+
+TINY_SET = 200
+TINY_CLASS = 20
+STRONG_IMBALANCE = 10
+_NAMED = 5
+
+
+def require_classes(data: Path, splits: list[str], labels: list[str]) -> None:
+    """Raise DataError unless at least two classes have a training row."""
+    if TRAIN not in splits:
+        found = ", ".join(sorted(set(splits)))
+        raise DataError(
+            f"{data} has no row in split 'train', only in {found}; name another column with --split-column."
+        )
+    counts = train_counts(splits, labels)
+    if not counts:
+        raise DataError(f"{data} has no labelled training image; fill in the label column.")
+    if len(counts) == 1:
+        (name,) = counts
+        raise DataError(f"{data} has training images of only one class, '{name}'; at least two classes are needed.")
+
+
+def train_counts(splits: list[str], labels: list[str]) -> Counter[str]:
+    """Labelled training rows of each class that has any."""
+    return Counter(label for split, label in zip(splits, labels, strict=True) if label and split == TRAIN)
+
+
+def label_warnings(classes: tuple[str, ...], splits: list[str], labels: list[str]) -> list[str]:
+    """One sentence for each thing that deserves a look."""
+    counts = train_counts(splits, labels)
+    rows_of = Counter(labels)
+    empty = [name for name in classes if not rows_of[name]]
+    held_out = [name for name in classes if rows_of[name] and not counts[name]]
+    return [*_alike(classes), *_empty(empty), *_held_out(held_out), *_tiny(counts), *_imbalance(counts)]
+
+
+def copy_warnings(paths: list[str], labels: list[str]) -> list[str]:
+    """Rows that name the same file again, with the same or with another label."""
+    if len(set(paths)) == len(paths):
+        return []
+    labels_of = defaultdict(set)
+    times: Counter[str] = Counter()
+    for path, label in zip(paths, labels, strict=True):
+        if path:
+            labels_of[path].add(label)
+            times[path] += 1
+    again = sum(count - 1 for count in times.values())
+    conflicts = [path for path, found in labels_of.items() if len(found - {""}) > 1]
+    warnings = [f"{again} {_rows(again)} a file that an earlier row names already."] if again else []
+    if conflicts:
+        files = "1 file stands" if len(conflicts) == 1 else f"{len(conflicts)} files stand"
+        warnings.append(f"{files} under more than one label, such as {conflicts[0]}.")
+    return warnings
+
+
+def _rows(count: int) -> str:
+    return "row names" if count == 1 else "rows name"
+
+
+def _alike(classes: tuple[str, ...]) -> list[str]:
+    groups = defaultdict(list)
+    for name in classes:
+        groups[" ".join(unicodedata.normalize("NFKC", name).casefold().split())].append(name)
+    return [
+        f"Classes {_list(names)} differ only by case or space; rename them if they are one class."
+        for names in groups.values()
+        if len(names) > 1
+    ]
+
+
+def _empty(names: list[str]) -> list[str]:
+    if not names:
+        return []
+    return [
+        f"{'Class' if len(names) == 1 else 'Classes'} {_list(names)} {'has' if len(names) == 1 else 'have'} no images."
+    ]
+
+
+def _held_out(names: list[str]) -> list[str]:
+    if not names:
+        return []
+    some = "Class" if len(names) == 1 else "Classes"
+    return [f"{some} {_list(names)} {'has' if len(names) == 1 else 'have'} no training images."]
+
+
+def _tiny(counts: Counter[str]) -> list[str]:
+    total = sum(counts.values())
+    if total >= TINY_SET and total >= TINY_CLASS * len(counts):
+        return []
+    return [
+        f"Only {total} labelled training images in {len(counts)} classes; "
+        f"with fewer than {TINY_SET} images or {TINY_CLASS} per class, scores are unreliable."
+    ]
+
+
+def _imbalance(counts: Counter[str]) -> list[str]:
+    (most, many), (least, few) = counts.most_common()[0], counts.most_common()[-1]
+    if many < STRONG_IMBALANCE * few:
+        return []
+    return [f"Class sizes differ strongly: '{most}' has {many} training images, '{least}' has {few}."]
+
+
+def _list(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(f"'{name}'" for name in names[:_NAMED]) + more

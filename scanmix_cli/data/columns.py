@@ -1,0 +1,84 @@
+"""Which columns of a table hold the image path, the label and the split."""
+
+from dataclasses import dataclass
+
+from scanmix_cli.data.tables import Table
+from scanmix_cli.errors import DataError
+
+# Names seen in the wild, the commonest first.
+PATH_NAMES = (
+    *("file_name", "filename", "filepath", "path", "image"),
+    *("file_path", "image_path", "img_path", "image_file", "image_name", "filepaths", "filenames", "file", "img"),
+)
+LABEL_NAMES = (
+    *("label", "class", "category", "target", "ground_truth"),
+    *("labels", "class_name", "label_name", "given_label", "classes"),
+)
+SPLIT_NAMES = ("split", "subset", "data_set")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Names of the columns that were chosen; `split` is None where the table has none."""
+
+    path: str
+    label: str
+    split: str | None
+    warnings: tuple[str, ...] = ()
+
+
+def normal(name: str) -> str:
+    return name.strip().casefold().replace(" ", "_").replace("-", "_")
+
+
+def known_names(*chosen: str | None) -> frozenset[str]:
+    """Lower-case names that a header is likely to hold."""
+    return frozenset((*PATH_NAMES, *LABEL_NAMES, *(name.strip().casefold() for name in chosen if name)))
+
+
+def find_roles(table: Table, path: str | None, label: str | None, split: str | None) -> Roles:
+    """The named columns, or the ones whose names are known; raises DataError listing the columns found."""
+    path_name, path_others = _find(table, path, PATH_NAMES, "--path-column")
+    label_name, label_others = _find(table, label, LABEL_NAMES, "--label-column")
+    split_name, _ = _find(table, split, SPLIT_NAMES, "--split-column")
+    if path_name is None:
+        raise _missing(table, "column of image paths", "--path-column")
+    if label_name is None:
+        raise _missing(table, "label column", "--label-column")
+    warnings = (
+        *_ambiguous(table, "paths", path_name, path_others, "--path-column"),
+        *_ambiguous(table, "labels", label_name, label_others, "--label-column"),
+    )
+    return Roles(path_name, label_name, split_name, warnings)
+
+
+def has_label_column(table: Table, label: str | None) -> bool:
+    return label is not None or any(normal(name) in LABEL_NAMES for name in table.columns)
+
+
+def _find(table: Table, chosen: str | None, known: tuple[str, ...], option: str) -> tuple[str | None, list[str]]:
+    """The column and the other columns that might have been meant."""
+    if chosen is not None:
+        if chosen not in table.columns:
+            raise DataError(f"{table.path} has no column '{chosen}' ({option}); columns found: {_list(table)}.")
+        return chosen, []
+    matches = [name for name in table.columns if normal(name) in known]
+    matches.sort(key=lambda name: known.index(normal(name)))
+    return (matches[0], matches[1:]) if matches else (None, [])
+
+
+def _missing(table: Table, what: str, option: str) -> DataError:
+    return DataError(
+        f"{table.path} has no {what} under a known name; columns found: {_list(table)}; name it with {option}."
+    )
+
+
+def _ambiguous(table: Table, what: str, name: str, others: list[str], option: str) -> tuple[str, ...]:
+    if not others:
+        return ()
+    quoted = ", ".join(f"'{other}'" for other in others)
+    return (f"{table.path.name}: {what} are taken from column '{name}', not from {quoted}; choose with {option}.",)
+
+
+def _list(table: Table) -> str:
+    return ", ".join(table.columns)

@@ -1,0 +1,131 @@
+"""From a file to a square RGB picture, by content and never by suffix; every failure has a code."""
+
+import io
+import warnings
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from scanmix_cli.data.colour import to_rgb
+from scanmix_cli.data.content import ends_early, foreign_kind
+
+VALID = "VALID"
+MISSING_FILE = "ERROR_MISSING_FILE"
+ZERO_SIZE_FILE = "ERROR_ZERO_SIZE_FILE"
+CORRUPT_IMAGE = "ERROR_CORRUPT_IMAGE"
+TRUNCATED_IMAGE = "ERROR_TRUNCATED_IMAGE"
+TOO_LARGE = "ERROR_TOO_LARGE"
+UNSUPPORTED = "ERROR_UNSUPPORTED"
+
+MAX_PIXELS = 178_956_970  # where Pillow itself refuses to open: twice its default Image.MAX_IMAGE_PIXELS
+
+# Formats with a mark of their own at the start: without one (TGA, DIB) garbage passes for a picture; EPS runs programs.
+_FORMATS = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM", "JPEG2000", "AVIF", "ICO", "QOI", "HEIF")
+_ANIMATIONS = frozenset({"GIF", "WEBP", "PNG", "AVIF"})
+_ORIENTATION_TAG = 0x0112
+_UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+Image.init()
+_AVAILABLE = [name for name in _FORMATS if name in Image.OPEN]
+
+
+class DecodeError(Exception):
+    """One file cannot be used; `code` is one of the ERROR_ codes, `message` says why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class AnimationWarning(UserWarning):
+    """An animated image of which only the first frame is used."""
+
+
+def decode_file(path: Path | str, size: int) -> tuple[np.ndarray, tuple[int, int]]:
+    """The picture as uint8 (3, size, size) and its (width, height) as seen upright; raises DecodeError.
+
+    The short side is resized to `size` and the centre cut out. A picture of exactly size x size keeps every value.
+    """
+    if not path:
+        raise DecodeError(MISSING_FILE, "the row names no file")
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise DecodeError(MISSING_FILE, f"cannot be opened: {error.strerror}") from None
+    except ValueError:  # a zero byte in the name
+        raise DecodeError(MISSING_FILE, "cannot be opened: no valid file name") from None
+    return decode_bytes(data, size)
+
+
+def decode_bytes(data: bytes, size: int) -> tuple[np.ndarray, tuple[int, int]]:
+    """As `decode_file`, from the content of a file."""
+    if not data:
+        raise DecodeError(ZERO_SIZE_FILE, "the file is empty")
+    try:
+        with Image.open(io.BytesIO(data), formats=_AVAILABLE) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise DecodeError(TOO_LARGE, f"{image.width} x {image.height} pixels; at most {MAX_PIXELS} are read")
+            picture, source_size = _upright(image, size)
+            picture = _square(_rgb(picture), size)
+    except DecodeError:
+        raise
+    except Exception as error:  # a broken file can make a format reader raise anything, and must cost only its own row
+        raise _failure(error, data) from None
+    return np.ascontiguousarray(np.asarray(picture).transpose(2, 0, 1)), source_size
+
+
+def _upright(image: Image.Image, size: int) -> tuple[Image.Image, tuple[int, int]]:
+    """The first frame turned as its EXIF data says, and its (width, height); a large JPEG comes reduced."""
+    if image.format in _ANIMATIONS and getattr(image, "is_animated", False):
+        warnings.warn("animated image, only the first frame is used", AnimationWarning, stacklevel=2)
+    source_size = image.size
+    # Twice the final size, so that the decoder's coarse reduction leaves the resizing filter enough to work on.
+    width, height = (-(-side * 2 * size // min(source_size)) for side in source_size)
+    reduced = image.draft(None, (width, height)) is not None and image.size != source_size
+    image.load()
+    if not reduced:
+        source_size = image.size  # TIFF turns while loading
+    orientation = image.getexif().get(_ORIENTATION_TAG)
+    if orientation not in _UPRIGHT:
+        return image, source_size
+    return image.transpose(_UPRIGHT[orientation]), source_size[::-1] if orientation >= 5 else source_size
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    try:
+        return to_rgb(image)
+    except ValueError as error:
+        raise DecodeError(UNSUPPORTED, str(error)) from None
+
+
+def _square(picture: Image.Image, size: int) -> Image.Image:
+    """Centre square of the picture at `size`, without resizing what is cut away."""
+    if picture.size == (size, size):
+        return picture
+    width, height = picture.size
+    side = min(width, height)
+    left, top = (width - side) / 2, (height - side) / 2
+    return picture.resize((size, size), Image.Resampling.BICUBIC, box=(left, top, left + side, top + side))
+
+
+def _failure(error: Exception, data: bytes) -> DecodeError:
+    if isinstance(error, (Image.DecompressionBombError, MemoryError)):
+        return DecodeError(TOO_LARGE, str(error) or "not enough memory to decode")
+    if isinstance(error, UnidentifiedImageError) and (kind := foreign_kind(data)):
+        return DecodeError(UNSUPPORTED, f"the content is {kind}, not a picture in a supported format")
+    if "truncated" in str(error).lower() or ends_early(data):
+        return DecodeError(TRUNCATED_IMAGE, "the file ends before the picture does")
+    if isinstance(error, UnidentifiedImageError):
+        return DecodeError(CORRUPT_IMAGE, "the content is no picture that can be read")
+    return DecodeError(CORRUPT_IMAGE, f"the picture is damaged: {error or type(error).__name__}")

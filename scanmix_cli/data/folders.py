@@ -1,0 +1,80 @@
+"""A folder as input: one sub-folder per class, with or without `train/`, `val/`, `test/` above them."""
+
+from pathlib import Path
+
+from scanmix_cli.data.listing import list_images, sub_folders
+from scanmix_cli.data.rows import SPLIT_FOLDERS, Rows, is_train_name
+from scanmix_cli.data.samples import TRAIN
+from scanmix_cli.errors import DataError
+
+
+def read_folder(folder: Path) -> Rows:
+    """Rows of a class folder tree, sorted by path; raises DataError for an empty or a flat folder."""
+    images, ignored = list_images(folder)
+    if not images:
+        raise DataError(
+            f"{folder} holds no images; "
+            f"give a folder with one sub-folder per class or a table of image paths and labels."
+        )
+    splits = _split_folders(folder, {name.split("/", 1)[0] for name in images if "/" in name})
+    rows = Rows(folder, folder, [], [], [], [], classes=set(), ignored=ignored)
+    loose, elsewhere = [], []
+    for name in images:
+        parts = name.split("/")
+        if splits and parts[0] not in splits:
+            elsewhere.append(name)
+        elif len(parts) < (3 if splits else 2):
+            loose.append(name)
+        else:
+            rows.filenames.append(name)
+            rows.splits.append(_split_name(parts[0]) if splits else TRAIN)
+            rows.labels.append(parts[1] if splits else parts[0])
+    if TRAIN not in rows.splits:
+        _raise_flat(folder, splits, loose)
+    rows.paths = [f"{folder.absolute()}/{name}" for name in rows.filenames]
+    parents = [folder / split for split in splits] or [folder]
+    rows.classes = {name for parent in parents for name in sub_folders(parent)}
+    rows.ignored += len(loose) + len(elsewhere)
+    rows.warnings = _left_out(loose, "beside the class folders") + _left_out(elsewhere, "outside the split folders")
+    return rows
+
+
+def has_classes(folder: Path) -> bool:
+    """Whether some image lies in a sub-folder, so that folder names can serve as labels."""
+    return any("/" in name for name in list_images(folder)[0])
+
+
+def _split_folders(folder: Path, with_images: set[str]) -> list[str]:
+    """Names of the split folders, [] where the sub-folders are classes.
+
+    A class may be called `train`: it is a split only next to a held-out split or as the only folder, holding classes.
+    """
+    known = [name for name in sub_folders(folder) if name.casefold() in SPLIT_FOLDERS]
+    train = [name for name in known if is_train_name(name)]
+    if train and (len(known) > len(train) or with_images <= set(train)) and any(sub_folders(folder / t) for t in train):
+        return known
+    if known and not train and with_images <= set(known):
+        raise DataError(
+            f"{folder} holds {', '.join(known)} but no train folder; name the folder of training images 'train' "
+            f"or give the class folders themselves."
+        )
+    return []
+
+
+def _split_name(folder_name: str) -> str:
+    return TRAIN if is_train_name(folder_name) else folder_name
+
+
+def _raise_flat(folder: Path, splits: list[str], loose: list[str]) -> None:
+    place = folder / next((s for s in splits if is_train_name(s)), "") if splits else folder
+    raise DataError(
+        f"{place} holds {len(loose)} images but no class sub-folders; "
+        f"put each class into a sub-folder of its own or give the labels with --labels TABLE."
+    )
+
+
+def _left_out(names: list[str], where: str) -> list[str]:
+    if not names:
+        return []
+    images = "1 image lies" if len(names) == 1 else f"{len(names)} images lie"
+    return [f"{images} {where} and are left out, such as {names[0]}."]

@@ -1,0 +1,72 @@
+"""Which files of a folder are images, and which are litter that operating systems and tools leave behind."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+IMAGE_SUFFIXES = frozenset(
+    (
+        *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".apng", ".bmp", ".dib", ".gif", ".webp", ".tif", ".tiff"),
+        *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".avif", ".heic", ".heif", ".tga", ".ico", ".qoi"),
+    )
+)
+_LITTER = frozenset({"thumbs.db", "desktop.ini", "icon\r", "__macosx", "@eadir", "$recycle.bin"})
+_MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"BM", b"II*\0", b"MM\0*")
+
+
+def is_litter(name: str) -> bool:
+    """Hidden files and folders, macOS twins (`._name.jpg`) and the thumbnails of file managers."""
+    return name.startswith(".") or name.casefold() in _LITTER
+
+
+def _is_image(entry: os.DirEntry) -> bool:
+    suffix = os.path.splitext(entry.name)[1].casefold()
+    return suffix in IMAGE_SUFFIXES or (suffix == "" and _looks_like_image(entry.path))
+
+
+def _looks_like_image(path: str) -> bool:
+    """Whether the content of a file without a suffix starts as an image does."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(12)
+    except OSError:
+        return False
+    return head.startswith(_MAGIC) or (head[:4] == b"RIFF" and head[8:] == b"WEBP")
+
+
+def sub_folders(folder: Path) -> list[str]:
+    """Names of the sub-folders that are no litter, sorted."""
+    with os.scandir(folder) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir() and not is_litter(entry.name))
+
+
+def list_images(folder: Path) -> tuple[list[str], int]:
+    """Sorted paths of all images at any depth, relative to `folder` with forward slashes; number of ignored entries.
+
+    A symbolic link keeps its own place; a broken one is listed, so that its row can say that the file is missing.
+    """
+    images: list[str] = []
+    ignored = 0
+    for name, is_image in _walk(str(folder), "", frozenset()):
+        if is_image:
+            images.append(name)
+        else:
+            ignored += 1
+    return sorted(images), ignored
+
+
+def _walk(folder: str, prefix: str, above: frozenset[str]) -> Iterator[tuple[str, bool]]:
+    """Every file and litter folder as (relative name, whether it is an image); `above` breaks circles of links."""
+    here = os.path.realpath(folder)
+    if here in above:
+        return
+    with os.scandir(folder) as entries:
+        found = list(entries)
+    for entry in found:
+        name = prefix + entry.name
+        if is_litter(entry.name):
+            yield name, False
+        elif entry.is_dir():
+            yield from _walk(entry.path, name + "/", above | {here})
+        else:
+            yield name, _is_image(entry)

@@ -1,0 +1,30 @@
+"""Rows as one source yields them, before sources are put together into a Samples table."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SPLIT_FOLDERS = ("train", "training", "val", "valid", "validation", "test", "testing")
+
+
+def is_train_name(split: str) -> bool:
+    return split.strip().casefold() in ("train", "training")
+
+
+@dataclass
+class Rows:
+    """Equally long lists, one entry per row; `classes` also holds classes without a row (empty class folders)."""
+
+    source: Path
+    root: Path
+    filenames: list[str]
+    paths: list[str]
+    splits: list[str]
+    labels: list[str]
+    classes: set[str]
+    extra: dict[str, list[Any]] = field(default_factory=dict)
+    ignored: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.filenames)

@@ -1,0 +1,171 @@
+"""Tables as input: CSV, TSV, JSON lines and Parquet, read into columns without changing any text."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scanmix_cli.data.text import decode_text, sniff_separator
+from scanmix_cli.errors import DataError
+
+TEXT_SUFFIXES = frozenset({".csv", ".tsv", ".txt"})
+JSON_SUFFIXES = frozenset({".jsonl", ".ndjson", ".json"})
+PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
+TABLE_SUFFIXES = TEXT_SUFFIXES | JSON_SUFFIXES | PARQUET_SUFFIXES
+
+
+@dataclass
+class Table:
+    """Columns by name in the order of the file, equally long; None where a JSON or Parquet cell is null."""
+
+    path: Path
+    columns: dict[str, list[Any]]
+    ignored: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), []))
+
+    def text(self, name: str) -> list[str]:
+        """One column as text, "" where blank; raises DataError naming the first row that holds a list or an object."""
+        values = self.columns[name]
+        try:
+            return [value if type(value) is str else _text(value) for value in values]
+        except TypeError:
+            row = next(k for k, value in enumerate(values) if isinstance(value, (list, dict)))
+            raise DataError(
+                f"{self.path}, row {row + 1}: column '{name}' holds {type(values[row]).__name__} "
+                f"where one text is needed; give one path and one label per row."
+            ) from None
+
+
+def _text(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, (list, dict)):
+        raise TypeError
+    if isinstance(value, bool):
+        return str(value).lower()
+    # A Parquet column of integers with a blank among them is stored as floats.
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return str(value)
+
+
+def read_table(path: Path, *, sep: str | None, encoding: str | None, known: Collection[str]) -> Table:
+    """Read a table by its suffix; `known` are column names (lower case) that help to find the separator."""
+    suffix = path.suffix.casefold()
+    if suffix in PARQUET_SUFFIXES:
+        table = _read_parquet(path)
+    elif suffix in JSON_SUFFIXES:
+        table = _read_json(path, encoding)
+    elif suffix in TEXT_SUFFIXES:
+        table = _read_csv(path, sep, encoding, known)
+    else:
+        raise DataError(f"{path} is neither a folder nor a table; tables end in .csv, .tsv, .jsonl or .parquet.")
+    if not len(table):
+        raise DataError(f"{path} has no rows; give a table with one row per image.")
+    return table
+
+
+def _read_csv(path: Path, sep: str | None, encoding: str | None, known: Collection[str]) -> Table:
+    text = decode_text(path, encoding)
+    content = text.content
+    if content[:4].casefold() == "sep=" and content[5:6] in ("\n", "\r"):  # the first line Excel writes on request
+        sep = sep or content[4]
+        content = content[5:].lstrip("\r\n")
+    separator = sep or sniff_separator(content, known, "\t" if path.suffix.casefold() == ".tsv" else ",")
+    header, rows, ignored = _parse(path, content, separator)
+    table = Table(path, dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}, ignored)
+    if text.guessed:
+        table.warnings.append(
+            f"{path.name} is not UTF-8 and was read as {text.guessed}; if names look wrong, give --encoding."
+        )
+    return table
+
+
+def _parse(path: Path, content: str, separator: str) -> tuple[list[str], list[list[str]], int]:
+    """Header, rows padded to its length, and the number of rows without any text, which are ignored."""
+    if len(separator) != 1:
+        raise DataError(f"--sep needs one character, not '{separator}'; write a tab as $'\\t'.")
+    csv.field_size_limit(sys.maxsize)
+    reader = csv.reader(io.StringIO(content, newline=""), delimiter=separator, strict=True)
+    rows: list[list[str]] = []
+    ignored = 0
+    width = 0
+    try:
+        for row in reader:
+            if len(row) == width and (row[0] or any(row)):
+                rows.append(row)
+            elif not row:
+                continue
+            elif not width:
+                header = _header(row)
+                width = len(header)
+            elif not any(row):
+                ignored += 1
+            elif any(row[width:]):
+                raise DataError(
+                    f"{path}, line {reader.line_num}, has {len(row)} cells where the header has {width}; "
+                    f"quote cells that contain '{separator}' or name the separator with --sep."
+                )
+            else:
+                rows.append(row[:width] + [""] * (width - len(row)))
+    except csv.Error as error:
+        raise DataError(
+            f"{path}, line {reader.line_num}, is no valid row ({error}); look for a quote that is not closed."
+        ) from None
+    return (header if width else []), rows, ignored
+
+
+def _header(row: list[str]) -> list[str]:
+    """Column names: blank ones are numbered, repeated ones get a number behind them."""
+    names: list[str] = []
+    for k, cell in enumerate(row):
+        name = cell.strip() or f"column {k + 1}"
+        count = 1
+        while name in names:
+            count += 1
+            name = f"{cell.strip()} {count}"
+        names.append(name)
+    return names
+
+
+def _read_json(path: Path, encoding: str | None) -> Table:
+    content = decode_text(path, encoding).content
+    if content.lstrip()[:1] == "[":
+        records = _load(path, 1, content)
+    else:
+        records = [_load(path, k, line) for k, line in enumerate(content.split("\n"), 1) if line.strip()]
+    names: dict[str, None] = {}
+    for k, record in enumerate(records, 1):
+        if not isinstance(record, dict):
+            raise DataError(f"{path}, row {k}, is no JSON object; write one object per line, with a path and a label.")
+        names.update(dict.fromkeys(record))
+    return Table(path, {name: [record.get(name) for record in records] for name in names})
+
+
+def _load(path: Path, line: int, text: str) -> Any:
+    """Numbers stay as they are written."""
+    try:
+        return json.loads(text, parse_int=str, parse_float=str)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}, line {line}, is no valid JSON ({error.msg}); write one object per line.") from None
+
+
+def _read_parquet(path: Path) -> Table:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(f"{path} cannot be read as Parquet ({str(error).splitlines()[0]}); write it anew.") from None
+    names = _header(table.column_names)
+    return Table(path, {name: column.to_pylist() for name, column in zip(names, table.columns, strict=True)})

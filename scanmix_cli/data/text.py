@@ -1,0 +1,97 @@
+"""The encoding and the dialect of a text table, found out from its content."""
+
+import codecs
+import csv
+import io
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from scanmix_cli.errors import DataError
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_SEPARATORS = (",", ";", "\t", "|")
+_SAMPLE_CHARACTERS = 64 * 1024
+_SAMPLE_ROWS = 50
+
+
+@dataclass(frozen=True)
+class Text:
+    """Decoded content of a text table; `guessed` names the encoding where it was only a guess."""
+
+    content: str
+    guessed: str | None = None
+
+
+def decode_text(table: Path, encoding: str | None) -> Text:
+    """Read `table` in `encoding`, or in the one its first bytes tell; raises DataError where no encoding fits."""
+    data = table.read_bytes()
+    if encoding is not None:
+        return Text(_decode(table, data, encoding))
+    for bom, name in _BOMS:
+        if data.startswith(bom):
+            return Text(_decode(table, data, name))
+    if utf16 := _utf16_without_bom(data):
+        return Text(_decode(table, data, utf16))
+    try:
+        return Text(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return Text(_decode(table, data, "cp1252"), guessed="cp1252")
+
+
+def _decode(table: Path, data: bytes, encoding: str) -> str:
+    try:
+        return data.decode(encoding).removeprefix("\ufeff")
+    except LookupError:
+        raise DataError(
+            f"'{encoding}' is no known text encoding; give --encoding a name such as utf-8 or cp1252."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{table} is not {encoding} text (byte {error.start}); name its encoding with --encoding."
+        ) from None
+
+
+def _utf16_without_bom(data: bytes) -> str | None:
+    """Text in Latin letters has a zero in every second byte of UTF-16."""
+    head = data[:2000]
+    half = len(head) // 2
+    if half and head[1::2].count(0) > 0.8 * half:
+        return "utf-16-le"
+    if half and head[0::2].count(0) > 0.8 * half:
+        return "utf-16-be"
+    return None
+
+
+def sniff_separator(content: str, known: Collection[str], preferred: str = ",") -> str:
+    """The separator under which the head of the table makes most sense.
+
+    Best is one whose header holds a name of `known` (lower case), then one that gives all rows as many cells as the
+    header, then the one with more cells; `preferred` wins where nothing tells them apart.
+    """
+    head = content[:_SAMPLE_CHARACTERS]
+    order = (preferred, *(s for s in _SEPARATORS if s != preferred))
+    return max(order, key=lambda separator: _fitness(head, separator, known))
+
+
+def _fitness(head: str, separator: str, known: Collection[str]) -> tuple[bool, float, int]:
+    rows = []
+    try:
+        for row in csv.reader(io.StringIO(head, newline=""), delimiter=separator):
+            if row:
+                rows.append(row)
+            if len(rows) > _SAMPLE_ROWS:
+                break
+    except csv.Error:
+        return False, 0.0, 0
+    if not rows or len(rows[0]) < 2:
+        return False, 0.0, 0
+    header, body = rows[0], rows[1:]
+    regular = sum(len(row) == len(header) for row in body) / max(1, len(body))
+    return any(name.strip().casefold() in known for name in header), regular, len(header)
