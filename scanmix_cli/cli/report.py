@@ -1,0 +1,103 @@
+"""`scanmix report`: the suspects of a run."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+from rich.console import Console
+
+from scanmix_cli.report.export import check_extension, export, records
+from scanmix_cli.report.files import read_noise_matrix, read_report, read_summary
+from scanmix_cli.report.html import write_html
+from scanmix_cli.report.runs import latest_run
+from scanmix_cli.report.select import select
+from scanmix_cli.report.terminal import suspects_table
+from scanmix_cli.report.thumbnails import from_files
+
+SCREEN = 50  # rows shown on the terminal when nobody said how many
+
+
+def report(
+    run: Annotated[Path | None, typer.Option(help="Run folder (default: the newest run).", metavar="DIR")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write to a file: .csv .jsonl .json .parquet .html .md.", metavar="FILE")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every row, in input order.")] = False,
+    top: Annotated[int | None, typer.Option(help="The N most suspect rows.", metavar="N")] = None,
+    given_class: Annotated[
+        str | None, typer.Option("--class", help="Only rows with this given label.", metavar="NAME")
+    ] = None,
+    review_budget: Annotated[
+        int | None, typer.Option(help="The N rows where a look puts most labels right.", metavar="N")
+    ] = None,
+    min_precision: Annotated[
+        float | None, typer.Option(help="As many rows as are wrong with this expected share.", metavar="P")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Rows whose label is wrong with probability P or more.", metavar="P")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Show or write the suspect labels of a run.
+
+    Example: scanmix report --out noisy.csv
+    """
+    if out is not None:
+        check_extension(out)
+    folder = latest_run() if run is None else run
+    whole = read_report(folder)
+    summary = read_summary(folder)
+    rows = select(
+        whole,
+        summary["classes"],
+        everything=everything,
+        top=top,
+        given_class=given_class,
+        review_budget=review_budget,
+        min_precision=min_precision,
+        threshold=threshold,
+    )
+    if out is not None:
+        export(rows, out, lambda path: _write_page(path, folder, whole, rows, summary))
+    if as_json:
+        typer.echo(json.dumps(_answer(folder, out, rows, summary)))
+    elif out is not None:
+        typer.echo(f"{len(rows)} rows written to {out}", err=True)
+    else:
+        limited = top is None and review_budget is None and not everything
+        _show(rows, SCREEN if limited else len(rows))
+
+
+def _answer(folder: Path, out: Path | None, rows: pd.DataFrame, summary: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "run": str(folder),
+        "out": None if out is None else str(out),
+        "selected": len(rows),
+        "noise_rate": summary["noise_rate"],
+        "rows": records(rows),
+    }
+
+
+def _show(rows: pd.DataFrame, limit: int) -> None:
+    if rows.empty:
+        typer.echo("No row fits the choice; `scanmix report --top 20` shows the 20 most suspect ones.", err=True)
+        return
+    console = Console()
+    console.print(suspects_table(rows.head(limit), console))
+    if len(rows) > limit:
+        typer.echo(f"{limit} of {len(rows)} shown; all of them: `scanmix report --out noisy.csv`", err=True)
+
+
+def _write_page(path: Path, folder: Path, whole: pd.DataFrame, rows: pd.DataFrame, summary: dict[str, Any]) -> None:
+    write_html(
+        path,
+        whole,
+        classes=summary["classes"],
+        noise_matrix=read_noise_matrix(folder),
+        summary=summary,
+        settings=summary.get("settings", {}),
+        image_of=from_files(whole, Path(summary.get("root", "."))),
+        suspects=rows,
+    )

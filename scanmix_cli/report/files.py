@@ -1,0 +1,164 @@
+"""The tables of a run folder, written and read back."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scanmix_cli.data.decode import VALID
+from scanmix_cli.data.samples import TRAIN
+from scanmix_cli.errors import DataError
+from scanmix_cli.evidence.noise_rate import LEVEL, NoiseRate
+from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW
+from scanmix_cli.report.atomic import write_text
+from scanmix_cli.report.spreadsheet import csv_text, restored
+from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typed_table
+
+REPORT, CLEANED, NOISE_MATRIX, BAD_FILES, SUMMARY = (
+    "report.csv",
+    "cleaned.csv",
+    "noise_matrix.csv",
+    "bad_files.csv",
+    "summary.json",
+)
+
+
+def write_run_tables(
+    run_dir: Path,
+    report: pd.DataFrame,
+    *,
+    messages: np.ndarray,
+    noise_matrix: np.ndarray,
+    noise_rate: NoiseRate,
+    classes: Sequence[str],
+    summary: dict[str, Any],
+) -> dict[str, Any]:
+    """Write report.csv, cleaned.csv, noise_matrix.csv, bad_files.csv and summary.json into an existing folder.
+
+    messages text (rows,): why a row is unreadable. summary: what the run adds to summary.json (timings, accuracy,
+    device, seed, ...). Returns the whole summary as written.
+    """
+    write_text(run_dir / REPORT, csv_text(report))
+    cleaned = cleaned_labels(report)
+    write_text(run_dir / CLEANED, csv_text(cleaned, guard=False))
+    write_text(run_dir / NOISE_MATRIX, csv_text(matrix_table(noise_matrix, classes)))
+    write_text(run_dir / BAD_FILES, csv_text(bad_files(report, messages)))
+    whole = {
+        "run": str(run_dir),
+        "counts": counts(report) | {"cleaned": len(cleaned)},
+        "noise_rate": {
+            "estimate": round(noise_rate.estimate, 6),
+            "low": round(noise_rate.low, 6),
+            "high": round(noise_rate.high, 6),
+            "level": LEVEL,
+        },
+        "classes": list(classes),
+    } | summary
+    write_text(run_dir / SUMMARY, json.dumps(whole, indent=2, allow_nan=False) + "\n")
+    return whole
+
+
+def cleaned_labels(report: pd.DataFrame) -> pd.DataFrame:
+    """`file_name, label` of the training rows to go on with.
+
+    relabel: the suggested label; keep and review: the given one, since an unsure suggestion is no better. Left out:
+    drop, unreadable rows, and unlabelled rows without a sure suggestion. Cells are for programs, so they stay as they
+    are; a file name that a spreadsheet would run as a formula is written as `./name`, which is the same file.
+    """
+    action = report["suggested_action"]
+    train = (report["split"] == TRAIN) & (report["error_code"] == VALID)
+    relabel = action == RELABEL
+    given = action.isin([KEEP, REVIEW]) & (report["given_label"] != "")
+    rows = report[train & (relabel | given)]
+    labels = rows["given_label"].where(rows["suggested_action"] != RELABEL, rows["suggested_label"])
+    names = [f"./{name}" if name[:1] in tuple("=+-@\t\r") else name for name in rows["filename"]]
+    return pd.DataFrame({"file_name": pd.Series(names, index=rows.index, dtype=object), "label": labels.astype(object)})
+
+
+def bad_files(report: pd.DataFrame, messages: np.ndarray) -> pd.DataFrame:
+    """`filename, error_code, message` of the unreadable rows."""
+    bad = (report["error_code"] != VALID).to_numpy()
+    table = report.loc[bad, ["filename", "error_code"]]
+    return table.assign(message=pd.Series(np.asarray(messages)[bad], index=table.index, dtype=object))
+
+
+def matrix_table(matrix: np.ndarray, classes: Sequence[str]) -> pd.DataFrame:
+    """First column the true class, then a column per given class; rows and columns in class order."""
+    table = pd.DataFrame({"true_label": pd.Series(list(classes), dtype=object)})
+    # built by position: classes may bear any name, also that of the first column
+    values = pd.DataFrame(matrix)
+    values.columns = pd.Index(list(classes), dtype=object)
+    return pd.concat([table, values], axis=1)
+
+
+def counts(report: pd.DataFrame) -> dict[str, int]:
+    """How many rows there are of every kind."""
+    readable = report["error_code"] == VALID
+    train = report["split"] == TRAIN
+    labelled = train & readable & (report["given_label"] != "")
+    result = {
+        "rows": len(report),
+        "train": int((train & readable).sum()),
+        "held_out": int((~train & readable).sum()),
+        "unreadable": int((~readable).sum()),
+        "labelled": int(labelled.sum()),
+        "unlabelled": int((train & readable & ~labelled).sum()),
+        "label_issues": int(report["is_label_issue"].fillna(False).sum()),
+        "outlier_issues": int(report["is_outlier_issue"].fillna(False).sum()),
+    }
+    actions = {action: int((report["suggested_action"] == action).sum()) for action in (KEEP, RELABEL, REVIEW, DROP)}
+    return result | actions
+
+
+def read_report(run_dir: Path) -> pd.DataFrame:
+    """report.csv of a run folder: text byte for byte ("01", "NA"), guarded cells restored, the index the row number.
+
+    Raises DataError where the folder holds no report or the file is none.
+    """
+    path = run_dir / REPORT
+    if not path.is_file():
+        raise DataError(
+            f"{run_dir} holds no {REPORT}: name the folder of a finished run with `--run`, or run `scanmix train DATA`."
+        )
+    try:
+        frame = pd.read_csv(path, dtype=object, na_filter=False, encoding_errors="surrogateescape")
+        texts = {restored(name): frame.iloc[:, k].tolist() for k, name in enumerate(frame.columns)}
+        columns = {name: _parsed(name, cells) for name, cells in texts.items()}
+    except ValueError as error:  # pandas' parsing errors are ValueErrors as well
+        raise DataError(f"{path} is no report of scanmix ({error}): run `scanmix train DATA` again.") from error
+    missing = [name for name in REPORT_COLUMNS if name not in columns]
+    if missing:
+        raise DataError(f"{path} has no column `{missing[0]}`: it is no report of this version, so train again.")
+    return typed_table(columns, frame.index)
+
+
+def _parsed(name: str, texts: list[str]) -> list[Any]:
+    if name in FLAGS:
+        return [None if text == "" else text == "True" for text in texts]
+    if name in COUNTS:
+        return [None if text == "" else int(text) for text in texts]
+    if name in NUMBERS:
+        return [float("nan") if text == "" else float(text) for text in texts]
+    return [restored(text) for text in texts]
+
+
+def read_noise_matrix(run_dir: Path) -> np.ndarray:
+    """float64 (C, C) of a run folder; DataError where the file is missing or broken."""
+    path = run_dir / NOISE_MATRIX
+    try:
+        table = pd.read_csv(path, dtype=object, na_filter=False, encoding_errors="surrogateescape")
+        return table.iloc[:, 1:].to_numpy().astype(np.float64)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read: name the folder of a finished run with `--run`.") from error
+
+
+def read_summary(run_dir: Path) -> dict[str, Any]:
+    """summary.json of a run folder; DataError where it is missing or broken."""
+    path = run_dir / SUMMARY
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read: name the folder of a finished run with `--run`.") from error

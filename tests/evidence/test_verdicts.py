@@ -1,0 +1,140 @@
+"""Verdicts on evidence whose truth is known."""
+
+import numpy as np
+import pytest
+
+from scanmix_cli.errors import RunError
+from scanmix_cli.evidence.evidence import Evidence
+from scanmix_cli.evidence.verdicts import actions, judge
+
+IMAGES, CLASSES, EPOCHS = 400, 5, 8
+
+
+def gathered(noise: float, seed: int = 0) -> tuple[Evidence, np.ndarray, np.ndarray, np.ndarray]:
+    """Evidence of networks that are right 4 times of 5; also given labels, true labels and neighbours."""
+    generator = np.random.default_rng(seed)
+    truth = np.arange(IMAGES) % CLASSES
+    wrong = generator.random(IMAGES) < noise
+    labels = np.where(wrong, (truth + generator.integers(1, CLASSES, IMAGES)) % CLASSES, truth)
+    labels[:10] = -1
+    evidence = Evidence.empty(IMAGES, CLASSES)
+    rows = np.arange(IMAGES)
+    for _ in range(EPOCHS):
+        logits = generator.normal(0, 1, (IMAGES, CLASSES))
+        logits[rows, truth] += 2.5
+        probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+        losses = -np.log(probabilities[rows, np.maximum(labels, 0)])
+        evidence.add(labels, probabilities, losses, 1 / (1 + np.exp(losses - 2)))
+    evidence.final_probability = (evidence.probability_sum / EPOCHS).astype(np.float32)
+    neighbors = np.stack([generator.choice(np.flatnonzero(truth == true), 10) for true in truth])
+    return evidence, labels, truth, neighbors
+
+
+@pytest.mark.parametrize("with_neighbors", [True, False])
+def test_verdicts_find_wrong_labels_and_the_right_ones(with_neighbors: bool) -> None:
+    evidence, labels, truth, neighbors = gathered(noise=0.3)
+    verdicts = judge(evidence, labels, neighbors if with_neighbors else None)
+    known = labels >= 0
+    wrong = known & (labels != truth)
+    found = verdicts.is_label_issue
+    assert (found & wrong).sum() / found.sum() > 0.95
+    assert (found & wrong).sum() / wrong.sum() > 0.95
+    assert (verdicts.suggested == truth).mean() > 0.98
+    assert verdicts.noise_rate.low <= wrong.sum() / known.sum() <= verdicts.noise_rate.high
+    assert sorted(verdicts.rank[known]) == list(range(1, known.sum() + 1))
+    assert wrong[np.argsort(verdicts.rank)[10:60]].all(), "the 50 most suspect labels are wrong"
+
+
+def test_every_number_is_finite_and_in_its_range() -> None:
+    evidence, labels, _, neighbors = gathered(noise=0.5)
+    verdicts = judge(evidence, labels, neighbors)
+    for values in (
+        verdicts.label_score,
+        verdicts.p_mislabeled,
+        verdicts.p_suggested,
+        verdicts.p_clean_gmm,
+        verdicts.outlier_score,
+        verdicts.neighbor_agreement,
+    ):
+        assert np.isfinite(values).all()
+        assert values.min() >= 0
+        assert values.max() <= 1
+    assert np.isfinite(verdicts.mean_loss).all()
+    assert verdicts.label_score[10:] == pytest.approx(1 - verdicts.p_mislabeled[10:])
+    assert verdicts.noise_matrix.sum(1) == pytest.approx(np.ones(CLASSES))
+
+
+def test_few_suspects_where_the_labels_are_right() -> None:
+    evidence, labels, _, neighbors = gathered(noise=0.0)
+    assert judge(evidence, labels, neighbors).is_label_issue.mean() <= 0.005
+
+
+def test_unlabelled_images_get_a_suggestion_and_no_issue() -> None:
+    evidence, labels, truth, neighbors = gathered(noise=0.2)
+    verdicts = judge(evidence, labels, neighbors)
+    assert not verdicts.is_label_issue[:10].any()
+    assert (verdicts.rank[:10] == 0).all()
+    assert (verdicts.suggested[:10] == truth[:10]).all()
+    assert set(verdicts.suggested_action[:10]) <= {"relabel", "review"}
+
+
+def test_a_set_without_any_label_still_gets_suggestions() -> None:
+    evidence = Evidence.empty(3, 2)
+    nothing = np.full(3, -1)
+    evidence.add(nothing, np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]), np.zeros(3), np.full(3, 0.5))
+    verdicts = judge(evidence, nothing, np.array([[1], [2], [0]]))
+    assert verdicts.suggested.tolist() == [0, 1, 0]
+    assert verdicts.suggested_action.tolist() == ["relabel", "relabel", "review"]
+    assert (verdicts.noise_rate.estimate, verdicts.noise_rate.high) == (0.0, 1.0)
+    assert np.array_equal(verdicts.noise_matrix, np.eye(2))
+
+
+def test_threshold_decides_what_is_an_issue() -> None:
+    evidence, labels, _, neighbors = gathered(noise=0.3)
+    strict, loose = (judge(evidence, labels, neighbors, threshold=cut) for cut in (0.9, 0.1))
+    assert strict.is_label_issue.sum() < loose.is_label_issue.sum()
+    assert np.array_equal(loose.is_label_issue, (labels >= 0) & (loose.p_mislabeled >= 0.1))
+
+
+def test_actions_row_by_row() -> None:
+    labels = np.array([0, 0, 0, 0, 0, -1, -1, -1])
+    suggested = np.array([0, 1, 1, 0, 1, 1, 1, 1])
+    p_suggested = np.array([0.9, 0.8, 0.79, 0.9, 0.2, 0.9, 0.5, 0.2])
+    issue = np.array([False, True, True, True, True, False, False, False])
+    outlier = np.array([True, False, False, False, True, False, False, True])
+    expected = ["keep", "relabel", "review", "review", "drop", "relabel", "review", "drop"]
+    assert actions(labels, suggested, p_suggested, issue, outlier).tolist() == expected
+
+
+def test_neighbor_agreement_is_the_share_of_equal_labels() -> None:
+    evidence = Evidence.empty(4, 2)
+    labels = np.array([0, 0, 1, -1])
+    evidence.add(labels, np.array([[0.9, 0.1]] * 4), np.ones(4), np.ones(4))
+    verdicts = judge(evidence, labels, np.array([[1, 2], [0, 3], [0, 1], [3, 3]]))
+    assert verdicts.neighbor_agreement.tolist() == [0.5, 1.0, 0.0, 0.0]
+
+
+def test_the_same_evidence_gives_the_same_verdicts() -> None:
+    one, other = (judge(*gathered(noise=0.3)[:2], gathered(noise=0.3)[3]) for _ in range(2))
+    assert np.array_equal(one.p_mislabeled, other.p_mislabeled)
+    assert np.array_equal(one.rank, other.rank)
+
+
+def test_no_observation_is_an_error() -> None:
+    with pytest.raises(RunError) as error:
+        judge(Evidence.empty(3, 2), np.zeros(3, np.int64), None)
+    assert str(error.value) == (
+        "No epoch of the main loop was observed, so no label can be judged: use `--epochs 1` or more."
+    )
+
+
+def test_evidence_that_is_not_finite_is_an_error() -> None:
+    evidence = Evidence.empty(3, 2)
+    labels = np.zeros(3, np.int64)
+    evidence.add(labels, np.full((3, 2), 0.5), np.array([0.1, np.nan, 0.1]), np.ones(3))
+    with pytest.raises(RunError) as error:
+        judge(evidence, labels, None)
+    assert str(error.value) == (
+        "The evidence of training image 1 holds a value that is not a number (loss_sum): "
+        "the training diverged, so lower the learning rate or use `--precision fp32`."
+    )

@@ -1,0 +1,17 @@
+from pathlib import Path
+
+import pytest
+from report_run import Run, make_run, write_run
+
+
+@pytest.fixture(scope="session")
+def run() -> Run:
+    return make_run()
+
+
+@pytest.fixture
+def run_dir(run: Run, tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    write_run(folder, run, seed=0, root=str(tmp_path))
+    return folder

@@ -1,0 +1,164 @@
+"""What stands in a run folder, byte for byte."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_run import CLASSES, Run, write_run
+
+from scanmix_cli.errors import DataError, RunError
+from scanmix_cli.evidence.noise_rate import NoiseRate
+from scanmix_cli.report.atomic import write_text
+from scanmix_cli.report.files import cleaned_labels, read_noise_matrix, read_report, read_summary, write_run_tables
+
+
+def test_report_is_read_back_as_it_was(run: Run, run_dir: Path) -> None:
+    pd.testing.assert_frame_equal(read_report(run_dir), run.report.round(6))
+
+
+def test_report_is_safe_to_open_in_a_spreadsheet(run_dir: Path) -> None:
+    with (run_dir / "report.csv").open(newline="", encoding="utf-8", errors="surrogateescape") as file:
+        cells = [cell for line in csv.reader(file) for cell in line]
+    assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@", "\t", "\r") and cell]
+    assert "'=2.png" in cells
+
+
+def test_floats_have_six_decimals(run_dir: Path) -> None:
+    with (run_dir / "report.csv").open(newline="", encoding="utf-8", errors="surrogateescape") as file:
+        row = list(csv.DictReader(file))[1]
+    assert row["p_suggested"] == "0.950000"
+    assert row["mean_loss"] == "3.688879"
+    assert row["is_label_issue"] == "True"
+
+
+def test_the_same_run_writes_the_same_bytes(run: Run, run_dir: Path, tmp_path: Path) -> None:
+    before = {file.name: file.read_bytes() for file in run_dir.iterdir()}
+    write_run(run_dir, run, seed=0, root=str(tmp_path))
+    assert {file.name: file.read_bytes() for file in run_dir.iterdir()} == before
+    assert sorted(before) == ["bad_files.csv", "cleaned.csv", "noise_matrix.csv", "report.csv", "summary.json"]
+
+
+def test_cleaned_labels(run_dir: Path) -> None:
+    content = (run_dir / "cleaned.csv").read_bytes()
+    assert content == (
+        b"file_name,label\n"
+        b"a/0.png,01\n"
+        b"a/1.png,=cat\n"  # relabelled
+        b"./=2.png,=cat\n"  # the same file, and no formula
+        b'"b/3,\n.png",=cat\n'  # to review: the given label stays
+        b"c/5.png,NA\n"
+        b"c/6.png,NA\n"  # unlabelled, surely NA
+        b"c/9\xff.png,NA\n"
+    )
+
+
+def test_dropped_rows_are_not_among_the_cleaned(run: Run) -> None:
+    report = run.report.assign(suggested_action=run.report["suggested_action"].replace("relabel", "drop"))
+    assert "a/1.png" not in set(cleaned_labels(report)["file_name"])
+
+
+def test_bad_files(run_dir: Path) -> None:
+    assert (run_dir / "bad_files.csv").read_text() == (
+        "filename,error_code,message\nbroken.png,ERROR_CORRUPT_IMAGE,no image\n"
+    )
+
+
+def test_noise_matrix_names_true_and_given_classes(run: Run, run_dir: Path) -> None:
+    lines = (run_dir / "noise_matrix.csv").read_text().splitlines()
+    assert lines[0] == "true_label,01,'=cat,NA"
+    assert [line.split(",")[0] for line in lines[1:]] == ["01", "'=cat", "NA"]
+    assert read_noise_matrix(run_dir) == pytest.approx(run.verdicts.noise_matrix, abs=1e-6)
+
+
+def test_summary_counts_every_kind_of_row(run_dir: Path) -> None:
+    summary = read_summary(run_dir)
+    assert summary["counts"] == {
+        "rows": 10,
+        "train": 8,
+        "held_out": 1,
+        "unreadable": 1,
+        "labelled": 6,
+        "unlabelled": 2,
+        "label_issues": 2,
+        "outlier_issues": 0,
+        "keep": 4,
+        "relabel": 2,
+        "review": 2,
+        "drop": 0,
+        "cleaned": 7,
+    }
+    assert summary["classes"] == list(CLASSES)
+    assert summary["seed"] == 0
+    rate = summary["noise_rate"]
+    assert 0 <= rate["low"] <= rate["estimate"] <= rate["high"] <= 1
+    assert rate["level"] == 0.9
+
+
+def test_a_summary_that_is_not_finite_is_not_written(run: Run, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_run_tables(
+            tmp_path,
+            run.report,
+            messages=run.pixels.messages,
+            noise_matrix=np.eye(3),
+            noise_rate=NoiseRate(float("nan"), 0.0, 1.0),
+            classes=CLASSES,
+            summary={},
+        )
+    assert not (tmp_path / "summary.json").exists()
+
+
+def test_a_class_may_be_named_like_the_first_column_of_the_matrix(run: Run, tmp_path: Path) -> None:
+    write_run_tables(
+        tmp_path,
+        run.report,
+        messages=run.pixels.messages,
+        noise_matrix=np.eye(3),
+        noise_rate=run.verdicts.noise_rate,
+        classes=("b", "true_label", "z"),
+        summary={},
+    )
+    assert (tmp_path / "noise_matrix.csv").read_text().startswith("true_label,b,true_label,z\nb,1.000000,0.000000")
+    assert np.array_equal(read_noise_matrix(tmp_path), np.eye(3))
+
+
+def test_a_folder_without_report_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as error:
+        read_report(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path} holds no report.csv: name the folder of a finished run with `--run`, or run `scanmix train DATA`."
+    )
+
+
+def test_a_foreign_report_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "report.csv").write_text("filename,label\na,b\n")
+    with pytest.raises(DataError) as error:
+        read_report(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path / 'report.csv'} has no column `split`: it is no report of this version, so train again."
+    )
+
+
+@pytest.mark.parametrize("content", ["", '"a\nb', "a,b\n1,2,3,4\n1,2,3,4,5\n", "rank\nfirst\n"])
+def test_a_broken_report_is_an_error(tmp_path: Path, content: str) -> None:
+    (tmp_path / "report.csv").write_text(content)
+    with pytest.raises(DataError, match=r"report\.csv"):
+        read_report(tmp_path)
+
+
+def test_a_broken_summary_or_matrix_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "summary.json").write_text("{")
+    with pytest.raises(DataError, match=r"summary\.json cannot be read: name the folder of a finished run"):
+        read_summary(tmp_path)
+    with pytest.raises(DataError, match=r"noise_matrix\.csv cannot be read: name the folder of a finished run"):
+        read_noise_matrix(tmp_path)
+
+
+def test_a_file_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").mkdir()
+    with pytest.raises(RunError) as error:
+        write_text(tmp_path / "x.csv", "a")
+    assert str(error.value).startswith(f"{tmp_path / 'x.csv'} could not be written (Is a directory): ")
+    assert [file.name for file in tmp_path.iterdir()] == ["x.csv"]
