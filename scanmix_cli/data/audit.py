@@ -1,10 +1,13 @@
-"""What can be said about rows before any pixel is read: whether training is possible, and what looks odd."""
+"""Whether training on the rows is possible, and what looks odd about them."""
 
 import unicodedata
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from scanmix_cli.data.samples import TRAIN
+import numpy as np
+
+from scanmix_cli.data.pixels import Pixels
+from scanmix_cli.data.samples import TRAIN, UNLABELLED, Samples
 from scanmix_cli.errors import DataError
 
 TINY_SET = 200
@@ -31,6 +34,22 @@ def require_classes(data: Path, splits: list[str], labels: list[str]) -> None:
 def train_counts(splits: list[str], labels: list[str]) -> Counter[str]:
     """Labelled training rows of each class that has any."""
     return Counter(label for split, label in zip(splits, labels, strict=True) if label and split == TRAIN)
+
+
+def require_readable(samples: Samples, pixels: Pixels) -> None:
+    """Raise DataError unless at least two classes have a training image that could be read."""
+    if not len(pixels.rows):
+        raise DataError(
+            f"None of the {len(samples)} files of {samples.name} can be read; the first, "
+            f"{samples.table['path'].iloc[0]}: {pixels.messages[0]}."
+        )
+    ids = samples.label_ids()[pixels.rows][samples.is_train()[pixels.rows]]
+    if len(np.unique(ids[ids != UNLABELLED])) < 2:
+        bad = len(samples) - len(pixels.rows)
+        raise DataError(
+            f"{samples.name} has readable training images of fewer than two classes ({bad} unreadable files); "
+            f"mend the files that `scanmix check DATA --out bad_files.csv` lists."
+        )
 
 
 def label_warnings(classes: tuple[str, ...], splits: list[str], labels: list[str]) -> list[str]:

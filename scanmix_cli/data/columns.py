@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from scanmix_cli.data.tables import Table
+from scanmix_cli.data.text import normal_name
 from scanmix_cli.errors import DataError
 
 # Names seen in the wild, the commonest first.
@@ -27,13 +28,9 @@ class Roles:
     warnings: tuple[str, ...] = ()
 
 
-def normal(name: str) -> str:
-    return name.strip().casefold().replace(" ", "_").replace("-", "_")
-
-
 def known_names(*chosen: str | None) -> frozenset[str]:
-    """Lower-case names that a header is likely to hold."""
-    return frozenset((*PATH_NAMES, *LABEL_NAMES, *(name.strip().casefold() for name in chosen if name)))
+    """Names, in normal form, that a header is likely to hold."""
+    return frozenset((*PATH_NAMES, *LABEL_NAMES, *(normal_name(name) for name in chosen if name)))
 
 
 def find_roles(table: Table, path: str | None, label: str | None, split: str | None) -> Roles:
@@ -53,7 +50,7 @@ def find_roles(table: Table, path: str | None, label: str | None, split: str | N
 
 
 def has_label_column(table: Table, label: str | None) -> bool:
-    return label is not None or any(normal(name) in LABEL_NAMES for name in table.columns)
+    return label is not None or any(normal_name(name) in LABEL_NAMES for name in table.columns)
 
 
 def _find(table: Table, chosen: str | None, known: tuple[str, ...], option: str) -> tuple[str | None, list[str]]:
@@ -62,8 +59,8 @@ def _find(table: Table, chosen: str | None, known: tuple[str, ...], option: str)
         if chosen not in table.columns:
             raise DataError(f"{table.path} has no column '{chosen}' ({option}); columns found: {_list(table)}.")
         return chosen, []
-    matches = [name for name in table.columns if normal(name) in known]
-    matches.sort(key=lambda name: known.index(normal(name)))
+    matches = [name for name in table.columns if normal_name(name) in known]
+    matches.sort(key=lambda name: known.index(normal_name(name)))
     return (matches[0], matches[1:]) if matches else (None, [])
 
 

@@ -31,13 +31,7 @@ def foreign_kind(data: bytes) -> str | None:
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head.startswith((b"<!doctype html", b"<html")):
         return "an HTML page"
-    if b"<svg" in head:
-        return "an SVG drawing"
-    return "text" if _is_text(data[:1024]) else None
-
-
-def _is_text(head: bytes) -> bool:
-    return head.isascii() and all(byte >= 32 or byte in b"\t\r\n" for byte in head)
+    return "an SVG drawing" if b"<svg" in head else None
 
 
 def ends_early(data: bytes) -> bool:

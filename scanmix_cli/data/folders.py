@@ -17,7 +17,7 @@ def read_folder(folder: Path) -> Rows:
             f"give a folder with one sub-folder per class or a table of image paths and labels."
         )
     splits = _split_folders(folder, {name.split("/", 1)[0] for name in images if "/" in name})
-    rows = Rows(folder, folder, [], [], [], [], classes=set(), ignored=ignored)
+    rows = Rows(folder, [], [], [], [], classes=set(), ignored=ignored)
     loose, elsewhere = [], []
     for name in images:
         parts = name.split("/")

@@ -10,12 +10,12 @@ IMAGE_SUFFIXES = frozenset(
         *(".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".avif", ".heic", ".heif", ".tga", ".ico", ".qoi"),
     )
 )
-_LITTER = frozenset({"thumbs.db", "desktop.ini", "icon\r", "__macosx", "@eadir", "$recycle.bin"})
+_LITTER = frozenset({"thumbs.db", "desktop.ini", "icon\r", "__macosx", "@eadir", "$recycle.bin", "scanmix-runs"})
 _MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"BM", b"II*\0", b"MM\0*")
 
 
 def is_litter(name: str) -> bool:
-    """Hidden files and folders, macOS twins (`._name.jpg`) and the thumbnails of file managers."""
+    """Hidden files and folders, what file managers leave behind, and our own results."""
     return name.startswith(".") or name.casefold() in _LITTER
 
 

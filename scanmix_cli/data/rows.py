@@ -15,7 +15,6 @@ def is_train_name(split: str) -> bool:
 class Rows:
     """Equally long lists, one entry per row; `classes` also holds classes without a row (empty class folders)."""
 
-    source: Path
     root: Path
     filenames: list[str]
     paths: list[str]

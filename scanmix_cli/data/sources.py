@@ -5,13 +5,13 @@ from pathlib import Path
 import pandas as pd
 
 from scanmix_cli.data.audit import copy_warnings, label_warnings, require_classes
-from scanmix_cli.data.folders import has_classes, read_folder
+from scanmix_cli.data.folders import read_folder
+from scanmix_cli.data.metadata import read_described_folder
 from scanmix_cli.data.rows import Rows
 from scanmix_cli.data.samples import Samples
-from scanmix_cli.data.table_rows import TableOptions, labelled_folder_rows, labels_inside, open_table, table_rows
+from scanmix_cli.data.table_rows import TableOptions, labelled_folder_rows, open_table, table_rows
 from scanmix_cli.errors import DataError
 
-METADATA_NAMES = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
 TEST = "test"
 
 
@@ -33,12 +33,14 @@ def read_samples(
     one that is missing shows up when pixels are read. Raises DataError where nothing can be trained on the input.
     """
     options = TableOptions(path_column, label_column, split_column, root, sep, encoding)
-    rows = _read(Path(data), labels, options)
-    parts = [rows] if test is None else [rows, _read_test(Path(test), options)]
+    parts = _read(data, labels, options)
+    root = parts[0].root
+    if test is not None:
+        parts += _read_test(test, options)
     splits = [split for part in parts for split in part.splits]
     given = [label for part in parts for label in part.labels]
     paths = [path for part in parts for path in part.paths]
-    require_classes(rows.source, splits, given)
+    require_classes(data, splits, given)
     classes = tuple(sorted(set().union(*(part.classes for part in parts))))
     extra = _joined_extra(parts)
     columns = {
@@ -50,8 +52,8 @@ def read_samples(
     }
     warnings = [warning for part in parts for warning in part.warnings]
     return Samples(
-        name=_name(Path(data)),
-        root=rows.root,
+        name=_name(data),
+        root=root,
         # Plain objects: file names that are no valid Unicode have no place in pandas' own text type.
         table=pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}),
         classes=classes,
@@ -61,39 +63,27 @@ def read_samples(
     )
 
 
-def _read(data: Path, labels: Path | None, options: TableOptions) -> Rows:
+def _read(data: Path, labels: Path | None, options: TableOptions) -> list[Rows]:
     if not data.exists():
         raise DataError(f"{data} does not exist; check the path.")
     if not data.is_dir():
         if labels is not None:
             raise DataError(f"--labels goes with a folder of images, but {data} is a file; give the table alone.")
-        return table_rows(open_table(data, options), options)
-    if labels is not None:
-        if not labels.is_file():
-            raise DataError(f"{labels} (--labels) does not exist; check the path.")
-        return labelled_folder_rows(data, open_table(labels, options), options)
-    return _read_folder(data, options)
+        return [table_rows(open_table(data, options), options)]
+    if labels is None:
+        return read_described_folder(data, options) or [read_folder(data)]
+    if not labels.is_file():
+        raise DataError(f"{labels} (--labels) is no file; check the path.")
+    return [labelled_folder_rows(data, open_table(labels, options), options)]
 
 
-def _read_folder(folder: Path, options: TableOptions) -> Rows:
-    """A folder with a metadata table is read by it, unless the table says nothing of labels and the folders do."""
-    metadata = next((folder / name for name in METADATA_NAMES if (folder / name).is_file()), None)
-    if metadata is None:
-        return read_folder(folder)
-    table = open_table(metadata, options)
-    if labels_inside(table, options) or not has_classes(folder):
-        return table_rows(table, options)
-    rows = read_folder(folder)
-    rows.warnings.append(f"{metadata.name} has no label column; labels are the folder names.")
-    return rows
-
-
-def _read_test(test: Path, options: TableOptions) -> Rows:
+def _read_test(test: Path, options: TableOptions) -> list[Rows]:
     if not test.exists():
         raise DataError(f"{test} (--test) does not exist; check the path.")
-    rows = _read(test, None, options)
-    rows.splits = [TEST] * len(rows)
-    return rows
+    parts = _read(test, None, options)
+    for rows in parts:
+        rows.splits = [TEST] * len(rows)
+    return parts
 
 
 def _joined_extra(parts: list[Rows]) -> dict[str, list]:

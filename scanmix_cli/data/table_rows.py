@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from scanmix_cli.data.columns import find_roles, has_label_column, known_names
+from scanmix_cli.data.columns import find_roles, known_names
 from scanmix_cli.data.listing import IMAGE_SUFFIXES, list_images
 from scanmix_cli.data.rows import Rows, is_train_name
 from scanmix_cli.data.samples import TRAIN
@@ -30,10 +30,6 @@ class TableOptions:
 def open_table(path: Path, options: TableOptions) -> Table:
     known = known_names(options.path_column, options.label_column, options.split_column)
     return read_table(path, sep=options.sep, encoding=options.encoding, known=known)
-
-
-def labels_inside(table: Table, options: TableOptions) -> bool:
-    return has_label_column(table, options.label_column)
 
 
 def table_rows(table: Table, options: TableOptions) -> Rows:
@@ -88,10 +84,9 @@ def resolve(cells: list[str], root: Path) -> list[str]:
     base = f"{root.absolute()}/"
     paths = []
     for cell in cells:
-        path = cell if cell.startswith("/") or os.path.isabs(cell) else base + cell if cell else ""
+        path = os.path.join(base, cell) if cell else ""
         if "\\" in cell and os.sep == "/" and not os.path.exists(path):
-            cell = cell.replace("\\", "/")
-            path = cell if cell.startswith("/") else base + cell
+            path = os.path.join(base, cell.replace("\\", "/"))
         paths.append(path)
     return paths
 
@@ -106,7 +101,7 @@ def _rows(table: Table, options: TableOptions, root: Path) -> Rows:
     extra = {_extra_name(name): values for name, values in table.columns.items() if name not in chosen}
     classes = set(labels) - {""}
     warnings = [*table.warnings, *roles.warnings]
-    return Rows(table.path, root, filenames, [], splits, labels, classes, extra, table.ignored, warnings)
+    return Rows(root, filenames, [], splits, labels, classes, extra, warnings=warnings)
 
 
 def _splits(cells: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from scanmix_cli.errors import DataError
 TEXT_SUFFIXES = frozenset({".csv", ".tsv", ".txt"})
 JSON_SUFFIXES = frozenset({".jsonl", ".ndjson", ".json"})
 PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
+_CHUNK = 10_000  # rows turned into columns at a time, which keeps memory and garbage collection small
 TABLE_SUFFIXES = TEXT_SUFFIXES | JSON_SUFFIXES | PARQUET_SUFFIXES
 
 
@@ -24,7 +26,6 @@ class Table:
 
     path: Path
     columns: dict[str, list[Any]]
-    ignored: int = 0
     warnings: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -59,7 +60,7 @@ def _text(value: Any) -> str:
 
 
 def read_table(path: Path, *, sep: str | None, encoding: str | None, known: Collection[str]) -> Table:
-    """Read a table by its suffix; `known` are column names (lower case) that help to find the separator."""
+    """Read a table by its suffix; `known` are column names that help to find the separator."""
     suffix = path.suffix.casefold()
     if suffix in PARQUET_SUFFIXES:
         table = _read_parquet(path)
@@ -80,9 +81,11 @@ def _read_csv(path: Path, sep: str | None, encoding: str | None, known: Collecti
     if content[:4].casefold() == "sep=" and content[5:6] in ("\n", "\r"):  # the first line Excel writes on request
         sep = sep or content[4]
         content = content[5:].lstrip("\r\n")
+    sep = "\t" if sep == "\\t" else sep
     separator = sep or sniff_separator(content, known, "\t" if path.suffix.casefold() == ".tsv" else ",")
-    header, rows, ignored = _parse(path, content, separator)
-    table = Table(path, dict(zip(header, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}, ignored)
+    if len(separator) != 1 or separator in '"\r\n':
+        raise DataError(f"--sep needs one character between cells, not '{separator}'; a tab is written \\t.")
+    table = Table(path, _parse(path, content, separator))
     if text.guessed:
         table.warnings.append(
             f"{path.name} is not UTF-8 and was read as {text.guessed}; if names look wrong, give --encoding."
@@ -90,38 +93,34 @@ def _read_csv(path: Path, sep: str | None, encoding: str | None, known: Collecti
     return table
 
 
-def _parse(path: Path, content: str, separator: str) -> tuple[list[str], list[list[str]], int]:
-    """Header, rows padded to its length, and the number of rows without any text, which are ignored."""
-    if len(separator) != 1:
-        raise DataError(f"--sep needs one character, not '{separator}'; write a tab as $'\\t'.")
+def _parse(path: Path, content: str, separator: str) -> dict[str, list[Any]]:
+    """Columns by name; rows without any text, as spreadsheets append them, are left out."""
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(content, newline=""), delimiter=separator, strict=True)
-    rows: list[list[str]] = []
-    ignored = 0
-    width = 0
     try:
-        for row in reader:
-            if len(row) == width and (row[0] or any(row)):
-                rows.append(row)
-            elif not row:
-                continue
-            elif not width:
-                header = _header(row)
-                width = len(header)
-            elif not any(row):
-                ignored += 1
-            elif any(row[width:]):
-                raise DataError(
-                    f"{path}, line {reader.line_num}, has {len(row)} cells where the header has {width}; "
-                    f"quote cells that contain '{separator}' or name the separator with --sep."
-                )
-            else:
-                rows.append(row[:width] + [""] * (width - len(row)))
+        header = _header(next((row for row in reader if row), []))
+        columns: list[list[Any]] = [[] for _ in header]
+        rows = (_regular(path, reader.line_num, row, len(header), separator) for row in reader if any(row))
+        while chunk := list(islice(rows, _CHUNK)):
+            for column, cells in zip(columns, zip(*chunk, strict=True), strict=True):
+                column += cells
     except csv.Error as error:
         raise DataError(
             f"{path}, line {reader.line_num}, is no valid row ({error}); look for a quote that is not closed."
         ) from None
-    return (header if width else []), rows, ignored
+    return dict(zip(header, columns, strict=True))
+
+
+def _regular(path: Path, line: int, row: list[str], width: int, separator: str) -> list[str]:
+    """The row padded to the width of the header; raises DataError where it has more cells with text."""
+    if len(row) == width:
+        return row
+    if any(row[width:]):
+        raise DataError(
+            f"{path}, line {line}, has {len(row)} cells where the header has {width}; "
+            f"quote cells that contain '{separator}' or name the separator with --sep."
+        )
+    return row[:width] + [""] * (width - len(row))
 
 
 def _header(row: list[str]) -> list[str]:

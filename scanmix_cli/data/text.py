@@ -16,6 +16,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_WESTERN = "cp1252"
 _SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE_CHARACTERS = 64 * 1024
 _SAMPLE_ROWS = 50
@@ -42,7 +43,14 @@ def decode_text(table: Path, encoding: str | None) -> Text:
     try:
         return Text(data.decode("utf-8"))
     except UnicodeDecodeError:
-        return Text(_decode(table, data, "cp1252"), guessed="cp1252")
+        return Text(_guess(table, data), guessed=_WESTERN)
+
+
+def _guess(table: Path, data: bytes) -> str:
+    try:
+        return data.decode(_WESTERN)
+    except UnicodeDecodeError:
+        raise DataError(f"{table} is not UTF-8 text; name its encoding with --encoding.") from None
 
 
 def _decode(table: Path, data: bytes, encoding: str) -> str:
@@ -69,10 +77,15 @@ def _utf16_without_bom(data: bytes) -> str | None:
     return None
 
 
+def normal_name(column: str) -> str:
+    """A column name as it is compared with known ones: `File Name` is `file_name`."""
+    return column.strip().casefold().replace(" ", "_").replace("-", "_")
+
+
 def sniff_separator(content: str, known: Collection[str], preferred: str = ",") -> str:
     """The separator under which the head of the table makes most sense.
 
-    Best is one whose header holds a name of `known` (lower case), then one that gives all rows as many cells as the
+    Best is one whose header holds a name of `known`, then one that gives all rows as many cells as the
     header, then the one with more cells; `preferred` wins where nothing tells them apart.
     """
     head = content[:_SAMPLE_CHARACTERS]
@@ -94,4 +107,4 @@ def _fitness(head: str, separator: str, known: Collection[str]) -> tuple[bool, f
         return False, 0.0, 0
     header, body = rows[0], rows[1:]
     regular = sum(len(row) == len(header) for row in body) / max(1, len(body))
-    return any(name.strip().casefold() in known for name in header), regular, len(header)
+    return any(normal_name(name) in known for name in header), regular, len(header)

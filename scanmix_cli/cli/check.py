@@ -1,0 +1,89 @@
+"""`scanmix check`: everything is read, nothing is trained."""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+import typer
+
+from scanmix_cli.cli import options
+from scanmix_cli.cli.check_screen import show
+from scanmix_cli.cli.decoding import decoding_progress
+from scanmix_cli.data.audit import require_readable
+from scanmix_cli.data.cache import default_cache_dir
+from scanmix_cli.data.decode import VALID
+from scanmix_cli.data.overview import overview
+from scanmix_cli.data.pixels import Pixels, load_pixels
+from scanmix_cli.data.samples import Samples
+from scanmix_cli.data.sources import read_samples
+from scanmix_cli.errors import DataError, SettingsError
+from scanmix_cli.report.atomic import write_text
+from scanmix_cli.report.spreadsheet import csv_text
+
+SIZE = 32  # enough to find damage and exact copies
+
+
+def check(
+    data: options.DataArgument,
+    labels: options.LabelsOption = None,
+    path_column: options.PathColumnOption = None,
+    label_column: options.LabelColumnOption = None,
+    split_column: options.SplitColumnOption = None,
+    root: options.RootOption = None,
+    sep: options.SepOption = None,
+    encoding: options.EncodingOption = None,
+    test: options.TestOption = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the unreadable files to a CSV table.")] = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Read a data set and say what would be used and what is wrong with it.
+
+    Example: scanmix check photos --out bad_files.csv
+    """
+    if out is not None and not out.parent.is_dir():
+        raise SettingsError(f"{out} cannot be written: there is no folder {out.parent}; name another file with --out.")
+    samples = read_samples(
+        data,
+        labels=labels,
+        path_column=path_column,
+        label_column=label_column,
+        split_column=split_column,
+        root=root,
+        sep=sep,
+        encoding=encoding,
+        test=test,
+    )
+    with decoding_progress() as on_progress:
+        pixels = load_pixels(
+            samples, SIZE, workers=os.cpu_count() or 1, cache_dir=default_cache_dir(), on_progress=on_progress
+        )
+    if out is not None:
+        _write_bad_files(out, samples, pixels)
+    problem = _problem(samples, pixels)
+    found = overview(samples, pixels)
+    if as_json:
+        typer.echo(json.dumps({"data": str(data), "trainable": problem is None, "problem": problem, **asdict(found)}))
+    else:
+        show(found)
+    if problem is not None:
+        raise DataError(problem)
+
+
+def _problem(samples: Samples, pixels: Pixels) -> str | None:
+    try:
+        require_readable(samples, pixels)
+    except DataError as error:
+        return str(error)
+    return None
+
+
+def _write_bad_files(out: Path, samples: Samples, pixels: Pixels) -> None:
+    bad = np.flatnonzero(pixels.error_codes != VALID)
+    names = samples.table["filename"].to_numpy()[bad]
+    columns = {"filename": names, "error_code": pixels.error_codes[bad], "message": pixels.messages[bad]}
+    write_text(out, csv_text(pd.DataFrame(columns, dtype=object)))
+    typer.echo(f"{len(bad)} unreadable files written to {out}", err=True)
