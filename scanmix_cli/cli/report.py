@@ -98,6 +98,6 @@ def _write_page(path: Path, folder: Path, whole: pd.DataFrame, rows: pd.DataFram
         noise_matrix=read_noise_matrix(folder),
         summary=summary,
         settings=summary.get("settings", {}),
-        image_of=from_files(whole, Path(summary.get("root", "."))),
+        image_of=from_files(whole, Path(summary["data"]["root"])),
         suspects=rows,
     )

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from scanmix_cli.data.decode import VALID
-from scanmix_cli.data.samples import TRAIN
+from scanmix_cli.data.pixels import Pixels
+from scanmix_cli.data.samples import TRAIN, Samples
 from scanmix_cli.errors import DataError
-from scanmix_cli.evidence.noise_rate import LEVEL, NoiseRate
-from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW
+from scanmix_cli.evidence.noise_rate import LEVEL
+from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW, Verdicts
 from scanmix_cli.report.atomic import write_text
 from scanmix_cli.report.spreadsheet import csv_text, restored
 from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typed_table
@@ -29,33 +30,27 @@ REPORT, CLEANED, NOISE_MATRIX, BAD_FILES, SUMMARY = (
 def write_run_tables(
     run_dir: Path,
     report: pd.DataFrame,
-    *,
-    messages: np.ndarray,
-    noise_matrix: np.ndarray,
-    noise_rate: NoiseRate,
-    classes: Sequence[str],
+    samples: Samples,
+    pixels: Pixels,
+    verdicts: Verdicts,
     summary: dict[str, Any],
 ) -> dict[str, Any]:
     """Write report.csv, cleaned.csv, noise_matrix.csv, bad_files.csv and summary.json into an existing folder.
 
-    messages text (rows,): why a row is unreadable. summary: what the run adds to summary.json (timings, accuracy,
-    device, seed, ...). Returns the whole summary as written.
+    summary: what the run adds to summary.json (timings, accuracy, device, seed, ...). Returns all of it as written.
     """
     write_text(run_dir / REPORT, csv_text(report))
     cleaned = cleaned_labels(report)
     write_text(run_dir / CLEANED, csv_text(cleaned, guard=False))
-    write_text(run_dir / NOISE_MATRIX, csv_text(matrix_table(noise_matrix, classes)))
-    write_text(run_dir / BAD_FILES, csv_text(bad_files(report, messages)))
+    write_text(run_dir / NOISE_MATRIX, csv_text(matrix_table(verdicts.noise_matrix, samples.classes)))
+    write_text(run_dir / BAD_FILES, csv_text(bad_files(report, pixels.messages)))
+    rate = verdicts.noise_rate
     whole = {
         "run": str(run_dir),
+        "data": {"name": samples.name, "root": str(samples.root.absolute()), "fingerprint": samples.fingerprint()},
+        "classes": list(samples.classes),
         "counts": counts(report) | {"cleaned": len(cleaned)},
-        "noise_rate": {
-            "estimate": round(noise_rate.estimate, 6),
-            "low": round(noise_rate.low, 6),
-            "high": round(noise_rate.high, 6),
-            "level": LEVEL,
-        },
-        "classes": list(classes),
+        "noise_rate": {name: round(getattr(rate, name), 6) for name in ("estimate", "low", "high")} | {"level": LEVEL},
     } | summary
     write_text(run_dir / SUMMARY, json.dumps(whole, indent=2, allow_nan=False) + "\n")
     return whole
@@ -95,7 +90,7 @@ def matrix_table(matrix: np.ndarray, classes: Sequence[str]) -> pd.DataFrame:
 
 
 def counts(report: pd.DataFrame) -> dict[str, int]:
-    """How many rows there are of every kind."""
+    """How many rows there are of every kind; the actions are counted over the labelled training images."""
     readable = report["error_code"] == VALID
     train = report["split"] == TRAIN
     labelled = train & readable & (report["given_label"] != "")
@@ -109,8 +104,8 @@ def counts(report: pd.DataFrame) -> dict[str, int]:
         "label_issues": int(report["is_label_issue"].fillna(False).sum()),
         "outlier_issues": int(report["is_outlier_issue"].fillna(False).sum()),
     }
-    actions = {action: int((report["suggested_action"] == action).sum()) for action in (KEEP, RELABEL, REVIEW, DROP)}
-    return result | actions
+    action = report.loc[labelled, "suggested_action"]
+    return result | {name: int((action == name).sum()) for name in (KEEP, RELABEL, REVIEW, DROP)}
 
 
 def read_report(run_dir: Path) -> pd.DataFrame:

@@ -13,5 +13,5 @@ def run() -> Run:
 def run_dir(run: Run, tmp_path: Path) -> Path:
     folder = tmp_path / "run"
     folder.mkdir()
-    write_run(folder, run, seed=0, root=str(tmp_path))
+    write_run(folder, run, seed=0)
     return folder

@@ -78,12 +78,4 @@ def evidence_of(labels: np.ndarray, seen: list[int], sure: list[float]) -> Evide
 
 
 def write_run(folder: Path, run: Run, **summary: Any) -> None:
-    write_run_tables(
-        folder,
-        run.report,
-        messages=run.pixels.messages,
-        noise_matrix=run.verdicts.noise_matrix,
-        noise_rate=run.verdicts.noise_rate,
-        classes=CLASSES,
-        summary=summary,
-    )
+    write_run_tables(folder, run.report, run.samples, run.pixels, run.verdicts, summary)

@@ -1,17 +1,16 @@
 """What stands in a run folder, byte for byte."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from report_run import CLASSES, Run, write_run
 
 from scanmix_cli.errors import DataError, RunError
-from scanmix_cli.evidence.noise_rate import NoiseRate
 from scanmix_cli.report.atomic import write_text
-from scanmix_cli.report.files import cleaned_labels, read_noise_matrix, read_report, read_summary, write_run_tables
+from scanmix_cli.report.files import cleaned_labels, read_noise_matrix, read_report, read_summary
 
 
 def test_report_is_read_back_as_it_was(run: Run, run_dir: Path) -> None:
@@ -33,9 +32,9 @@ def test_floats_have_six_decimals(run_dir: Path) -> None:
     assert row["is_label_issue"] == "True"
 
 
-def test_the_same_run_writes_the_same_bytes(run: Run, run_dir: Path, tmp_path: Path) -> None:
+def test_the_same_run_writes_the_same_bytes(run: Run, run_dir: Path) -> None:
     before = {file.name: file.read_bytes() for file in run_dir.iterdir()}
-    write_run(run_dir, run, seed=0, root=str(tmp_path))
+    write_run(run_dir, run, seed=0)
     assert {file.name: file.read_bytes() for file in run_dir.iterdir()} == before
     assert sorted(before) == ["bad_files.csv", "cleaned.csv", "noise_matrix.csv", "report.csv", "summary.json"]
 
@@ -84,13 +83,16 @@ def test_summary_counts_every_kind_of_row(run_dir: Path) -> None:
         "label_issues": 2,
         "outlier_issues": 0,
         "keep": 4,
-        "relabel": 2,
-        "review": 2,
+        "relabel": 1,
+        "review": 1,
         "drop": 0,
         "cleaned": 7,
     }
     assert summary["classes"] == list(CLASSES)
     assert summary["seed"] == 0
+    assert summary["data"]["name"] == "demo"
+    assert Path(summary["data"]["root"]).is_absolute()
+    assert len(summary["data"]["fingerprint"]) == 64
     rate = summary["noise_rate"]
     assert 0 <= rate["low"] <= rate["estimate"] <= rate["high"] <= 1
     assert rate["level"] == 0.9
@@ -98,30 +100,15 @@ def test_summary_counts_every_kind_of_row(run_dir: Path) -> None:
 
 def test_a_summary_that_is_not_finite_is_not_written(run: Run, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
-        write_run_tables(
-            tmp_path,
-            run.report,
-            messages=run.pixels.messages,
-            noise_matrix=np.eye(3),
-            noise_rate=NoiseRate(float("nan"), 0.0, 1.0),
-            classes=CLASSES,
-            summary={},
-        )
+        write_run(tmp_path, run, accuracy=float("nan"))
     assert not (tmp_path / "summary.json").exists()
 
 
 def test_a_class_may_be_named_like_the_first_column_of_the_matrix(run: Run, tmp_path: Path) -> None:
-    write_run_tables(
-        tmp_path,
-        run.report,
-        messages=run.pixels.messages,
-        noise_matrix=np.eye(3),
-        noise_rate=run.verdicts.noise_rate,
-        classes=("b", "true_label", "z"),
-        summary={},
-    )
-    assert (tmp_path / "noise_matrix.csv").read_text().startswith("true_label,b,true_label,z\nb,1.000000,0.000000")
-    assert np.array_equal(read_noise_matrix(tmp_path), np.eye(3))
+    samples = replace(run.samples, classes=("b", "true_label", "z"))
+    write_run(tmp_path, replace(run, samples=samples))
+    assert (tmp_path / "noise_matrix.csv").read_text().startswith("true_label,b,true_label,z\nb,0.")
+    assert read_noise_matrix(tmp_path) == pytest.approx(run.verdicts.noise_matrix, abs=1e-6)
 
 
 def test_a_folder_without_report_is_an_error(tmp_path: Path) -> None:
