@@ -60,11 +60,13 @@ def report(
         threshold=threshold,
     )
     if out is not None:
-        export(rows, out, lambda path: _write_page(path, folder, whole, rows, summary))
+        # the page shows the first rows only, so it wants the most suspect ones first
+        ranked = rows.sort_values("rank", kind="stable") if everything else rows
+        export(rows, out, lambda path: _write_page(path, folder, whole, ranked, summary))
     if as_json:
         typer.echo(json.dumps(_answer(folder, out, rows, summary)))
     elif out is not None:
-        typer.echo(f"{len(rows)} rows written to {out}", err=True)
+        typer.echo(f"{len(rows)} row{'' if len(rows) == 1 else 's'} written to {out}", err=True)
     else:
         limited = top is None and review_budget is None and not everything
         _show(rows, SCREEN if limited else len(rows))
@@ -87,7 +89,7 @@ def _show(rows: pd.DataFrame, limit: int) -> None:
     console = Console()
     console.print(suspects_table(rows.head(limit), console))
     if len(rows) > limit:
-        typer.echo(f"{limit} of {len(rows)} shown; all of them: `scanmix report --out noisy.csv`", err=True)
+        typer.echo(f"{limit} of {len(rows)} rows shown: add `--out noisy.csv` to write all of them.", err=True)
 
 
 def _write_page(path: Path, folder: Path, whole: pd.DataFrame, rows: pd.DataFrame, summary: dict[str, Any]) -> None:
@@ -99,5 +101,5 @@ def _write_page(path: Path, folder: Path, whole: pd.DataFrame, rows: pd.DataFram
         summary=summary,
         settings=summary.get("settings", {}),
         image_of=from_files(whole, Path(summary["data"]["root"])),
-        suspects=rows,
+        suspects=rows[rows["rank"].notna()],
     )

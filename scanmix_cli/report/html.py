@@ -32,8 +32,8 @@ def write_html(
 ) -> None:
     """Write the page.
 
-    report: the whole report (its index the row number), for the plots. suspects: the rows to show with pictures,
-    ranked, by default all label issues; at most SHOWN of them. summary: as `write_run_tables` returns it. settings:
+    report: the whole report (its index the row number), for the plots. suspects: the rows to show with pictures, in
+    that order, by default all label issues; at most SHOWN of them. summary: as `write_run_tables` returns it. settings:
     key to value, shown as they are.
     """
     if suspects is None:

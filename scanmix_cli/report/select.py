@@ -8,6 +8,8 @@ import pandas as pd
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW
 
+NAMES_SHOWN = 30  # a sentence with a thousand class names helps nobody
+
 
 def select(
     report: pd.DataFrame,
@@ -35,7 +37,7 @@ def select(
     _check(everything, top, review_budget, min_precision, threshold)
     if given_class is not None:
         if given_class not in classes:
-            raise SettingsError(f"No class is named {given_class!r}: the classes are {', '.join(classes)}.")
+            raise SettingsError(f"No class is named {given_class!r}: the classes are {_listed(classes)}.")
         report = report[report["given_label"] == given_class]
     if everything:
         return report
@@ -63,6 +65,11 @@ def expected_gain(rows: pd.DataFrame) -> np.ndarray:
     return np.select(
         [np.isin(action, [KEEP, REVIEW]), action == RELABEL, action == DROP], [wrong, 1 - sure, 1 - wrong], 0.0
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - NAMES_SHOWN
+    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _longest(p_ranked: np.ndarray, precision: float) -> int:

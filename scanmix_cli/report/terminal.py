@@ -8,8 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from scanmix_cli.evidence.noise_rate import LEVEL
+from scanmix_cli.evidence.verdicts import DROP, RELABEL, REVIEW
 from scanmix_cli.report.export import records
-from scanmix_cli.report.files import CLEANED, REPORT
+from scanmix_cli.report.files import BAD_FILES, CLEANED, REPORT
 
 ACTION_STYLES = {"relabel": "yellow", "review": "cyan", "drop": "red"}
 PANEL_WIDTH = 78
@@ -46,28 +48,28 @@ def printable(text: str, encoding: str) -> str:
 
 
 def closing_panel(summary: dict[str, Any]) -> str:
-    """What the end of `train` prints: suspects, noise rate, where the files are, what to type next."""
+    """What the end of `train` prints: suspects, noise rate, where the files are, what to type next.
+
+    summary: as `write_run_tables` returns it.
+    """
     counts, rate = summary["counts"], summary["noise_rate"]
     found = counts["label_issues"]
-    split = ", ".join(f"{counts[name]} {name}" for name in ("relabel", "review", "drop") if counts[name])
+    todo = ", ".join(f"{counts[action]} to {action}" for action in (RELABEL, REVIEW, DROP) if counts[action])
     interval = f"{_percent(rate['low'])} to {_percent(rate['high'])}"
     lines = [
-        f"{found} suspect label{'' if found == 1 else 's'} among {counts['labelled']} labelled images",
-        f"estimated noise rate {_percent(rate['estimate'])} (90 % interval {interval})",
+        f"{found} suspect label{'' if found == 1 else 's'} in {counts['labelled']} labelled images"
+        + (f": {todo}" if todo else ""),
+        f"estimated noise rate {_percent(rate['estimate'])} ({100 * LEVEL:.0f} % interval {interval})",
     ]
-    if split:
-        lines.append(f"to do: {split}")
     if counts["unlabelled"]:
-        lines.append(f"unlabelled images that got a suggestion: {counts['unlabelled']}")
+        lines.append(f"{counts['unlabelled']} unlabelled images got a suggested label")
     if counts["unreadable"]:
-        lines.append(f"unreadable files, named in bad_files.csv: {counts['unreadable']}")
+        lines.append(f"{counts['unreadable']} files could not be read: {BAD_FILES}")
     lines += [
         "",
-        f"files       {summary['run']}",
-        f"cleaned     {CLEANED}, {counts['cleaned']} images",
-        f"all scores  {REPORT}",
-        "",
-        "next        scanmix report --out noisy.csv",
+        f"files    {summary['run']}",
+        f"         {CLEANED} ({counts['cleaned']} images with cleaned labels), {REPORT} (all scores)",
+        "next     scanmix report --out noisy.csv",
     ]
     rule = "-" * min(PANEL_WIDTH, max(len(line) for line in lines))
     return "\n".join([rule, *lines, rule])

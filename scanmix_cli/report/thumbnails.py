@@ -11,6 +11,7 @@ from PIL import Image
 
 from scanmix_cli.data.decode import DecodeError, decode_file
 from scanmix_cli.data.pixels import Pixels
+from scanmix_cli.data.table_rows import resolve
 
 ImageOf = Callable[[int], np.ndarray | None]  # row of the report -> uint8 (3, height, width), None without a picture
 LARGEST = 160  # pixels of the longer side in the page
@@ -28,10 +29,11 @@ def from_pixels(pixels: Pixels) -> ImageOf:
 
 def from_files(report: pd.DataFrame, root: Path) -> ImageOf:
     """Look-up by row number in the image files below `root`; None where the file is not there any more."""
+    paths = dict(zip(report.index, resolve(report["filename"].tolist(), root), strict=True))
 
     def image_of(row: int) -> np.ndarray | None:
         try:
-            return decode_file(root / str(report.at[row, "filename"]), LARGEST)[0]
+            return decode_file(paths[row], LARGEST)[0]
         except DecodeError:
             return None
 

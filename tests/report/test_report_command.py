@@ -1,0 +1,175 @@
+"""`scanmix report` from the options to the streams."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import typer
+from report_run import CLASSES, Run, write_run
+from typer.testing import CliRunner, Result
+
+from scanmix_cli.cli.report import report
+from scanmix_cli.errors import DataError, SettingsError
+from scanmix_cli.report.files import read_report
+from scanmix_cli.report.spreadsheet import restored
+from scanmix_cli.report.table import REPORT_COLUMNS
+
+app = typer.Typer()
+app.command()(report)
+
+
+def invoke(*arguments: str | Path) -> Result:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_table_goes_to_stdout(run_dir: Path) -> None:
+    result = invoke("--run", run_dir)
+    assert result.exit_code == 0
+    assert [line.split()[1] for line in result.stdout.splitlines()[3:5]] == ["a/1.png", "b/3,\\n.png"]
+    assert result.stderr == ""
+
+
+def test_long_tables_say_how_to_get_the_rest(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanmix_cli.cli.report.SCREEN", 1)
+    result = invoke("--run", run_dir)
+    assert "b/3" not in result.stdout
+    assert result.stderr == "1 of 2 rows shown: add `--out noisy.csv` to write all of them.\n"
+    assert "b/3" in invoke("--run", run_dir, "--top", 2).stdout, "a number that the user asked for is kept"
+
+
+def test_no_suspects_are_said_on_stderr(run_dir: Path) -> None:
+    result = invoke("--run", run_dir, "--threshold", "1")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "No row fits the choice; `scanmix report --top 20` shows the 20 most suspect ones.\n"
+
+
+def test_json_is_one_object_and_nothing_else(run_dir: Path) -> None:
+    result = invoke("--run", run_dir, "--json")
+    answer = json.loads(result.stdout)
+    assert answer["selected"] == 2
+    assert answer["run"] == str(run_dir)
+    assert set(answer["noise_rate"]) == {"estimate", "low", "high", "level"}
+    assert [row["filename"] for row in answer["rows"]] == ["a/1.png", "b/3,\n.png"]
+    assert answer["rows"][0]["rank"] == 1
+    assert answer["rows"][0]["is_label_issue"] is True
+    assert answer["rows"][0]["neighbor_agreement"] is None
+    assert result.stderr == ""
+
+
+def test_the_newest_run_is_the_default(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "scanmix-runs" / "demo-1"
+    folder.mkdir(parents=True)
+    write_run(folder, run)
+    (tmp_path / "scanmix-runs" / "latest").write_text("demo-1")
+    monkeypatch.chdir(tmp_path)
+    assert "a/1.png" in invoke().stdout
+
+
+def test_out_writes_ranked_issues_with_all_columns(run_dir: Path, tmp_path: Path) -> None:
+    out = tmp_path / "noisy.csv"
+    result = invoke("--run", run_dir, "--out", out)
+    assert (result.stdout, result.stderr) == ("", f"2 rows written to {out}\n")
+    frame = pd.read_csv(out, dtype=str, na_filter=False)
+    assert list(frame.columns) == [*REPORT_COLUMNS, "input_rank"]
+    assert frame["rank"].tolist() == ["1", "2"]
+    assert frame["given_label"].map(restored).tolist() == ["01", "=cat"]
+
+
+def test_all_rows_as_csv_are_the_report_itself(run_dir: Path, tmp_path: Path) -> None:
+    invoke("--run", run_dir, "--all", "--out", tmp_path / "all.csv")
+    assert (tmp_path / "all.csv").read_bytes() == (run_dir / "report.csv").read_bytes()
+
+
+def test_json_lines_and_json_hold_the_same_rows(run_dir: Path, tmp_path: Path) -> None:
+    invoke("--run", run_dir, "--all", "--out", tmp_path / "all.jsonl")
+    invoke("--run", run_dir, "--all", "--out", tmp_path / "all.json")
+    lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert lines == json.loads((tmp_path / "all.json").read_text())
+    assert [line["filename"] for line in lines] == read_report(run_dir)["filename"].tolist()
+    assert lines[5]["given_label"] == "NA"
+    assert lines[4]["p_mislabeled"] is None
+
+
+def test_parquet_keeps_types(run_dir: Path, tmp_path: Path) -> None:
+    invoke("--run", run_dir, "--all", "--out", tmp_path / "all.PARQUET")
+    frame = pd.read_parquet(tmp_path / "all.PARQUET")
+    expected = read_report(run_dir)
+    assert frame["rank"].tolist() == expected["rank"].tolist()
+    assert frame["is_label_issue"].dtype == "boolean"
+    assert frame["p_mislabeled"].equals(expected["p_mislabeled"])
+    assert frame["given_label"].tolist() == expected["given_label"].tolist()
+    assert frame["filename"].tolist()[9] == "c/9\\udcff.png"
+
+
+def test_markdown_is_a_table_of_the_main_columns(run_dir: Path, tmp_path: Path) -> None:
+    invoke("--run", run_dir, "--out", tmp_path / "noisy.md")
+    assert (tmp_path / "noisy.md").read_text() == (
+        "| rank | filename | given_label | suggested_label | p_mislabeled | suggested_action |\n"
+        "| --- | --- | --- | --- | --- | --- |\n"
+        "| 1 | a/1.png | 01 | =cat | 0.997 | relabel |\n"
+        "| 2 | b/3, .png | =cat | NA | 0.987 | review |\n"
+    )
+
+
+def test_html_is_the_page_of_the_choice(run_dir: Path, tmp_path: Path) -> None:
+    invoke("--run", run_dir, "--top", 1, "--out", tmp_path / "noisy.html")
+    assert (tmp_path / "noisy.html").read_text().count('<article class="card">') == 1
+    invoke("--run", run_dir, "--all", "--out", tmp_path / "all.html")
+    text = (tmp_path / "all.html").read_text()
+    assert text.count('<article class="card">') == 6
+    assert text.index("#1<") < text.index("#2<") < text.index("#6<")
+
+
+def test_json_with_out_names_the_file(run_dir: Path, tmp_path: Path) -> None:
+    result = invoke("--run", run_dir, "--json", "--out", tmp_path / "noisy.csv")
+    assert json.loads(result.stdout)["out"] == str(tmp_path / "noisy.csv")
+    assert (tmp_path / "noisy.csv").is_file()
+
+
+def test_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError) as error:
+        invoke()
+    assert str(error.value) == (
+        "No run found in scanmix-runs: run `scanmix train DATA` first or name a run folder with `--run`."
+    )
+
+
+def test_a_run_folder_without_report(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as error:
+        invoke("--run", tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path} holds no report.csv: name the folder of a finished run with `--run`, or run `scanmix train DATA`."
+    )
+
+
+def test_an_unknown_extension_names_the_known_ones(run_dir: Path) -> None:
+    with pytest.raises(SettingsError) as error:
+        invoke("--run", run_dir, "--out", "noisy.xlsx")
+    assert str(error.value) == (
+        "--out noisy.xlsx has no known extension: use one of .csv, .jsonl, .json, .parquet, .html, .md."
+    )
+
+
+def test_a_folder_that_does_not_exist(run_dir: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as error:
+        invoke("--run", run_dir, "--out", tmp_path / "no" / "noisy.csv")
+    assert str(error.value) == (
+        f"The folder {tmp_path / 'no'} of --out {tmp_path / 'no' / 'noisy.csv'} does not exist: make it first."
+    )
+
+
+def test_an_unknown_class_names_the_known_ones(run_dir: Path) -> None:
+    with pytest.raises(SettingsError) as error:
+        invoke("--run", run_dir, "--class", "1")
+    assert str(error.value) == f"No class is named '1': the classes are {', '.join(CLASSES)}."
+
+
+def test_help_begins_with_a_sentence_and_an_example() -> None:
+    lines = [line.strip() for line in invoke("--help").stdout.splitlines()]
+    assert "Show or write the suspect labels of a run." in lines
+    assert "Example: scanmix report --out noisy.csv" in lines

@@ -1,0 +1,46 @@
+"""The newest run."""
+
+from pathlib import Path
+
+import pytest
+
+from scanmix_cli.errors import DataError
+from scanmix_cli.report.runs import latest_run
+
+
+def test_latest_is_a_text_file_with_the_folder_name(tmp_path: Path) -> None:
+    (tmp_path / "demo-2").mkdir()
+    (tmp_path / "latest").write_text("demo-2\n")
+    assert latest_run(tmp_path) == tmp_path / "demo-2"
+
+
+def test_latest_may_name_a_folder_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "latest").write_text(str(tmp_path / "elsewhere"))
+    assert latest_run(tmp_path) == tmp_path / "elsewhere"
+
+
+def test_latest_is_a_link(tmp_path: Path) -> None:
+    (tmp_path / "demo-2").mkdir()
+    (tmp_path / "latest").symlink_to("demo-2")
+    assert latest_run(tmp_path) == tmp_path / "demo-2"
+
+
+@pytest.mark.parametrize("content", [None, "", "\n"])
+def test_no_run_is_an_error(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "latest").write_text(content)
+    with pytest.raises(DataError) as error:
+        latest_run(tmp_path)
+    assert str(error.value) == (
+        f"No run found in {tmp_path}: run `scanmix train DATA` first or name a run folder with `--run`."
+    )
+
+
+def test_a_run_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "latest").write_text("demo-2")
+    with pytest.raises(DataError) as error:
+        latest_run(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path / 'latest'} names {tmp_path / 'demo-2'}, which is gone: name a run folder with `--run`."
+    )

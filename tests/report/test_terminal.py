@@ -1,0 +1,109 @@
+"""The table and the closing lines as a person reads them."""
+
+import io
+
+import pandas as pd
+import pytest
+from report_run import Run
+from rich.console import Console
+
+from scanmix_cli.report.html import ranked_issues
+from scanmix_cli.report.terminal import closing_panel, printable, suspects_table
+
+
+def shown(rows: pd.DataFrame, encoding: str = "utf-8") -> list[str]:
+    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    console = Console(file=file, width=80)
+    console.print(suspects_table(rows, console))
+    file.seek(0)
+    return [line.strip() for line in file.read().splitlines()]
+
+
+def test_suspects_at_eighty_columns(run: Run) -> None:
+    assert shown(ranked_issues(run.report)) == [
+        "",
+        "rank   file         given → suggested   p wrong   action",
+        "─────────────────────────────────────────────────────────",
+        "1   a/1.png      01 → =cat             0.997   relabel",
+        "2   b/3,\\n.png   =cat → NA             0.987   review",
+        "",
+    ]
+
+
+def test_suspects_in_plain_ascii(run: Run) -> None:
+    lines = shown(ranked_issues(run.report), "ascii")
+    assert "01 -> =cat" in lines[3]
+
+
+def test_rows_without_a_verdict_have_dashes(run: Run) -> None:
+    lines = shown(run.report.loc[[4, 6, 9]])
+    assert lines[3].split() == ["-", "broken.png", "NA", "-", "-"]
+    assert lines[4].split() == ["-", "c/6.png", "(none)", "→", "NA", "-", "relabel"]
+    assert "c/9\\udcff.png" in lines[5]
+
+
+def test_long_names_are_folded_and_whole(run: Run) -> None:
+    name = "very/long/folder/" + "x" * 200 + ".png"
+    rows = ranked_issues(run.report).head(1)
+    rows = rows.assign(filename=pd.Series([name], index=rows.index, dtype=object))
+    lines = shown(rows)
+    assert max(len(line) for line in lines) <= 80
+    body = "".join(line.split("   ")[0 if k else 1].strip() for k, line in enumerate(lines[3:-1]))
+    assert body.replace(" ", "") == name
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "expected"),
+    [
+        ("[red]é", "utf-8", "[red]é"),
+        ("\x1b[31m", "utf-8", "\\x1b[31m"),
+        ("é", "ascii", "\\xe9"),
+        ("a\nb", "utf-8", "a\\nb"),
+    ],
+)
+def test_names_cannot_command_the_terminal(text: str, encoding: str, expected: str) -> None:
+    assert printable(text, encoding) == expected
+
+
+def test_markup_in_a_name_is_text(run: Run) -> None:
+    rows = ranked_issues(run.report).head(1)
+    rows = rows.assign(filename=pd.Series(["[bold]x[/bold].png"], index=rows.index, dtype=object))
+    assert "[bold]x[/bold].png" in shown(rows)[3]
+
+
+SUMMARY = {
+    "run": "scanmix-runs/demo-1",
+    "counts": {
+        "labelled": 1600,
+        "unlabelled": 12,
+        "unreadable": 3,
+        "label_issues": 240,
+        "relabel": 200,
+        "review": 40,
+        "drop": 0,
+        "cleaned": 1610,
+    },
+    "noise_rate": {"estimate": 0.1512, "low": 0.14, "high": 0.1634},
+}
+
+
+def test_closing_panel() -> None:
+    assert closing_panel(SUMMARY).splitlines() == [
+        "-" * 78,
+        "240 suspect labels in 1600 labelled images: 200 to relabel, 40 to review",
+        "estimated noise rate 15.1 % (90 % interval 14.0 % to 16.3 %)",
+        "12 unlabelled images got a suggested label",
+        "3 files could not be read: bad_files.csv",
+        "",
+        "files    scanmix-runs/demo-1",
+        "         cleaned.csv (1610 images with cleaned labels), report.csv (all scores)",
+        "next     scanmix report --out noisy.csv",
+        "-" * 78,
+    ]
+
+
+def test_closing_panel_of_a_clean_set() -> None:
+    counts = dict.fromkeys(SUMMARY["counts"], 0) | {"labelled": 100, "cleaned": 100}
+    lines = closing_panel(SUMMARY | {"counts": counts}).splitlines()
+    assert lines[1] == "0 suspect labels in 100 labelled images"
+    assert lines[3] == ""
