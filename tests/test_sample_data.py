@@ -7,8 +7,11 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
+
+from scanmix_cli.data.sources import read_samples
 
 SAMPLE_DATA = Path(__file__).resolve().parents[1] / "sample_data"
 DIGITS = SAMPLE_DATA / "digits"
@@ -74,3 +77,12 @@ def test_images_are_small_grey_and_named_without_their_class() -> None:
 
 def test_the_whole_folder_stays_under_two_megabytes() -> None:
     assert sum(path.stat().st_size for path in SAMPLE_DATA.rglob("*") if path.is_file()) < 2_000_000
+
+
+def test_folder_and_table_are_read_as_the_same_samples_and_the_truth_is_no_part_of_them() -> None:
+    folder, table = read_samples(DIGITS), read_samples(DIGITS / "labels.csv")
+    columns = ["filename", "split", "given_label"]
+    pd.testing.assert_frame_equal(folder.table[columns], table.table[columns])
+    assert (folder.classes, folder.fingerprint()) == (table.classes, table.fingerprint())
+    assert list(folder.table["filename"]) == image_paths(DIGITS)
+    assert folder.extra_columns == table.extra_columns == ()
