@@ -13,11 +13,11 @@ def longest_side(size: int) -> int:
     return round(size / 2) if size <= 64 else size // 3
 
 
-def random_cutout(pixels: Tensor, uniforms: Tensor) -> Tensor:
+def random_cutout_(pixels: Tensor, uniforms: Tensor) -> Tensor:
     """Zero a square of side 1 .. `longest_side` around a random centre, clipped at the borders.
 
-    `pixels` float (B, C, S, S), normalised; `uniforms` (CUTOUT_DRAWS, B): side, row, column. The square reaches
-    side // 2 pixels before the centre and as many from it on, so a side of 1 cuts nothing.
+    `pixels` float (B, C, S, S), normalised, changed in place; `uniforms` (CUTOUT_DRAWS, B): side, row, column. The
+    square reaches side // 2 pixels before the centre and as many from it on, so a side of 1 cuts nothing.
     """
     size = pixels.shape[3]
     half = (1 + uniform_integers(uniforms[0], longest_side(size))) // 2
@@ -25,4 +25,5 @@ def random_cutout(pixels: Tensor, uniforms: Tensor) -> Tensor:
     position = torch.arange(size, device=pixels.device)
     distance = position - center[:, :, None]
     within = (distance >= -half[:, None]) & (distance < half[:, None])
-    return pixels * ~(within[0][:, None, :, None] & within[1][:, None, None, :])
+    kept = ~(within[0][:, None, :, None] & within[1][:, None, None, :])
+    return pixels.mul_(kept.float())

@@ -4,6 +4,7 @@ import math
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 BOX_ATTEMPTS = 10
 BOX_DRAWS = 2 * BOX_ATTEMPTS + 2
@@ -14,7 +15,7 @@ def gather_pixels(images: Tensor, index: Tensor) -> Tensor:
     """Pixels of `images` (B, C, H, W) at the flat positions `index` int64 (B, h, w) -> (B, C, h, w)."""
     batch, channels = images.shape[:2]
     flat = index.flatten(1).unsqueeze(1).expand(batch, channels, -1)
-    return images.reshape(batch, channels, -1).gather(2, flat).view(batch, channels, *index.shape[1:])
+    return images.flatten(2).gather(2, flat).view(batch, channels, *index.shape[1:])
 
 
 def crop_flip(images: Tensor, top: Tensor, left: Tensor, flip: Tensor, size: int) -> Tensor:
@@ -88,9 +89,8 @@ def resample_weights(start: Tensor, length: Tensor, size: int, extent: int, flip
 
 def separable_resample(pixels: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     """Apply `rows` (B, h, H) and `columns` (B, w, W) to float `pixels` (B, C, H, W) -> (B, C, h, w)."""
-    batch, channels, height, _ = pixels.shape
-    across = torch.bmm(pixels.reshape(batch, channels * height, -1), columns.transpose(1, 2))
-    return rows[:, None] @ across.view(batch, channels, height, -1)
+    across = torch.bmm(pixels.flatten(1, 2), columns.transpose(1, 2))
+    return rows[:, None] @ across.unflatten(1, pixels.shape[1:3])
 
 
 def resized_crop_flip(images: Tensor, box: tuple[Tensor, Tensor, Tensor, Tensor], flip: Tensor, size: int) -> Tensor:
@@ -127,8 +127,10 @@ def warp_nearest(images: Tensor, matrices: Tensor) -> Tensor:
     a, b, _, d, e, _, x0, y0 = fixed[:, :, None]
     across = torch.arange(width, device=images.device, dtype=torch.int32)
     down = torch.arange(height, device=images.device, dtype=torch.int32)
-    x = ((x0 + a * across)[:, None, :] + (b * down)[:, :, None]) >> FIXED_POINT
-    y = ((y0 + d * across)[:, None, :] + (e * down)[:, :, None]) >> FIXED_POINT
-    inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
-    index = torch.where(inside, y * width + x, 0).long()
-    return gather_pixels(images, index) * inside[:, None]
+    # A border of one black pixel takes whatever falls outside.
+    x = (x0 + a * across)[:, None, :] + (b * down)[:, :, None]
+    y = (y0 + d * across)[:, None, :] + (e * down)[:, :, None]
+    x >>= FIXED_POINT
+    y >>= FIXED_POINT
+    index = y.clamp_(-1, height).mul_(width + 2).add_(x.clamp_(-1, width)).add_(width + 3)
+    return gather_pixels(functional.pad(images, [1, 1, 1, 1]), index.long())

@@ -6,31 +6,17 @@ operation is in another group, a group's parameters are those of the identity.
 """
 
 import math
-from enum import IntEnum
 
 import torch
 from torch import Tensor
 
 from scanmix_cli.augment.geometry import warp_nearest
 
-
-class Operation(IntEnum):
-    """The operations in the order of their groups."""
-
-    IDENTITY = 0
-    ROTATE = 1
-    SHEAR_X = 2
-    SHEAR_Y = 3
-    TRANSLATE_X = 4
-    TRANSLATE_Y = 5
-    SOLARIZE = 6
-    POSTERIZE = 7
-    AUTOCONTRAST = 8
-    EQUALIZE = 9
-    BRIGHTNESS = 10
-    CONTRAST = 11
-    COLOR = 12
-    SHARPNESS = 13
+# Plain integers in the order of their groups: torch.compile takes a comparison with an enum member for a Python one.
+OPERATIONS = 14
+IDENTITY, ROTATE, SHEAR_X, SHEAR_Y, TRANSLATE_X, TRANSLATE_Y = range(6)
+SOLARIZE, POSTERIZE, AUTOCONTRAST, EQUALIZE = range(6, 10)
+BRIGHTNESS, CONTRAST, COLOR, SHARPNESS = range(10, OPERATIONS)
 
 
 def random_magnitudes(operations: Tensor, uniforms: Tensor) -> Tensor:
@@ -41,23 +27,23 @@ def random_magnitudes(operations: Tensor, uniforms: Tensor) -> Tensor:
     sharpness).
     """
     signed = 2 * uniforms - 1
-    magnitudes = torch.where(operations == Operation.ROTATE, 30 * signed, 0.1 * signed)
-    magnitudes = torch.where(operations == Operation.SOLARIZE, 256 * uniforms, magnitudes)
-    magnitudes = torch.where(operations == Operation.POSTERIZE, (4 + 4 * uniforms).floor(), magnitudes)
-    return torch.where(operations >= Operation.BRIGHTNESS, 0.05 + 0.9 * uniforms, magnitudes)
+    magnitudes = torch.where(operations == ROTATE, 30 * signed, 0.1 * signed)
+    magnitudes = torch.where(operations == SOLARIZE, 256 * uniforms, magnitudes)
+    magnitudes = torch.where(operations == POSTERIZE, (4 + 4 * uniforms).floor(), magnitudes)
+    return torch.where(operations >= BRIGHTNESS, 0.05 + 0.9 * uniforms, magnitudes)
 
 
 def warp_matrices(operations: Tensor, magnitudes: Tensor, height: int, width: int) -> Tensor:
     """Maps from output to input pixels (6, B) as Pillow's `rotate` and `transform` use them."""
 
-    def only(operation: Operation) -> Tensor:
+    def only(operation: int) -> Tensor:
         return torch.where(operations == operation, magnitudes, 0.0)
 
-    angle = only(Operation.ROTATE) * (-math.pi / 180)
+    angle = only(ROTATE) * (-math.pi / 180)
     cos, sin = angle.cos(), angle.sin()
-    x_shift = (1 - cos) * (width / 2) - sin * (height / 2) + only(Operation.TRANSLATE_X) * width
-    y_shift = sin * (width / 2) + (1 - cos) * (height / 2) + only(Operation.TRANSLATE_Y) * height
-    return torch.stack((cos, sin + only(Operation.SHEAR_X), x_shift, only(Operation.SHEAR_Y) - sin, cos, y_shift))
+    x_shift = (1 - cos) * (width / 2) - sin * (height / 2) + only(TRANSLATE_X) * width
+    y_shift = sin * (width / 2) + (1 - cos) * (height / 2) + only(TRANSLATE_Y) * height
+    return torch.stack((cos, sin + only(SHEAR_X), x_shift, only(SHEAR_Y) - sin, cos, y_shift))
 
 
 def luminance(pixels: Tensor) -> Tensor:
@@ -67,65 +53,78 @@ def luminance(pixels: Tensor) -> Tensor:
     return total.mul_(1 / 0x10000).floor_()
 
 
-def smooth(pixels: Tensor) -> Tensor:
-    """Pillow's SMOOTH filter: 3x3 mean with the centre counted five times, rounded; border pixels stay."""
-    rows = pixels[:, :, :-2] + pixels[:, :, 1:-1] + pixels[:, :, 2:]
-    total = rows[..., :-2] + rows[..., 1:-1] + rows[..., 2:]
-    inner = (slice(None), slice(None), slice(1, -1), slice(1, -1))
+def smooth(images: Tensor, pixels: Tensor) -> Tensor:
+    """Pillow's SMOOTH filter of `images` uint8, which are `pixels` as floats: 3x3 mean, the centre counted five times.
+
+    Rounded to whole levels; border pixels stay as they are.
+    """
+    short = images.to(torch.int16)
+    rows = short[:, :, :-2] + short[:, :, 1:-1]
+    rows += short[:, :, 2:]
+    total = rows[..., :-2] + rows[..., 1:-1]
+    total.add_(rows[..., 2:]).add_(short[:, :, 1:-1, 1:-1], alpha=4)
     result = pixels.clone()
-    result[inner] = total.add_(pixels[inner], alpha=4).div_(13).add_(0.5).floor_()
+    result[:, :, 1:-1, 1:-1] = total.float().div_(13).add_(0.5).floor_()
     return result
 
 
-def contrast_tables(levels: Tensor, histogram: Tensor) -> tuple[Tensor, Tensor]:
-    """Tables (B, 3, 256) of autocontrast and of equalize from float `histogram` (B, 3, 256) of each channel.
+def point_tables(operation: Tensor, magnitude: Tensor, mean: Tensor) -> Tensor:
+    """New grey level of each old one, float (B, 1, 256), for the operations that need no histogram; others 0.
 
-    Counts are exact in float32 up to 4096 x 4096 pixels. Autocontrast can differ from Pillow by one level where its
-    float64 product falls just below a whole number.
+    All arguments are (B, 1, 1); `mean` is the rounded mean luminance.
     """
-    cumulative = histogram.cumsum(2)
-    total = cumulative[..., -1:]
-    lowest = (cumulative == 0).sum(2, keepdim=True)
-    highest = (cumulative < total).sum(2, keepdim=True)
-    stretched = ((levels - lowest) * 255 / (highest - lowest).clamp(min=1)).floor_().clamp_(0, 255)
-    autocontrast = torch.where(highest > lowest, stretched, levels)
-    step = ((total - histogram.gather(2, highest)) / 255).floor_()
-    before = cumulative - histogram + (step / 2).floor_()
-    equalize = torch.where(step > 0, (before / step.clamp(min=1)).floor_().clamp_(max=255), levels)
-    return autocontrast, equalize
-
-
-def level_tables(operations: Tensor, magnitudes: Tensor, histogram: Tensor, mean: Tensor) -> Tensor:
-    """New grey level of each old one, float (B, 3, 256); `mean` (B, 1, 1) is the rounded mean luminance."""
-    operation, magnitude = operations.view(-1, 1, 1), magnitudes.view(-1, 1, 1)
-    levels = torch.arange(256, device=histogram.device, dtype=torch.float32)
+    levels = torch.arange(256, device=mean.device, dtype=torch.float32)
     solarized = torch.where(levels < magnitude, levels, 255 - levels)
-    dropped = torch.exp2(8 - magnitude)
-    posterized = (levels / dropped).floor_().mul_(dropped)
-    base = torch.where(operation == Operation.CONTRAST, mean, 0.0)
-    blended = torch.addcmul(base, levels - base, magnitude).floor_()
-    autocontrast, equalize = contrast_tables(levels, histogram)
-    tables = torch.where(operation == Operation.SOLARIZE, solarized, levels)
-    tables = torch.where(operation == Operation.POSTERIZE, posterized, tables)
-    is_blend = (operation == Operation.BRIGHTNESS) | (operation == Operation.CONTRAST)
-    tables = torch.where(is_blend, blended, tables)
-    tables = torch.where(operation == Operation.AUTOCONTRAST, autocontrast, tables)
-    return torch.where(operation == Operation.EQUALIZE, equalize, tables)
+    step = torch.exp2(8 - magnitude)
+    posterized = (levels / step).floor_().mul_(step)
+    base = torch.where(operation == CONTRAST, mean, 0.0)
+    blended = (levels - base).mul_(magnitude).add_(base).floor_()
+    is_blend = (operation == BRIGHTNESS) | (operation == CONTRAST)
+    tables = torch.where(is_blend, blended, 0.0)
+    tables = torch.where(operation == SOLARIZE, solarized, tables)
+    return torch.where(operation == POSTERIZE, posterized, tables)
+
+
+def level_tables(operations: Tensor, magnitudes: Tensor, images: Tensor, index: Tensor, mean: Tensor) -> Tensor:
+    """New grey level of each old one, float (B, 3, 256), from `images` (B, 3, H W) uint8, the same as int64 `index`.
+
+    Every table is floor(numerator / denominator). Autocontrast stretches, equalize takes half a step plus the count of
+    darker pixels over a step, the rest divides by 1. Counts are exact in float32 up to 4096 x 4096 pixels. Autocontrast
+    can differ from Pillow by one level where Pillow's float64 product falls just below a whole number.
+    """
+    operation = operations.view(-1, 1, 1)
+    lowest, highest = images.amin(2, keepdim=True), images.amax(2, keepdim=True)
+    histogram = torch.zeros((*index.shape[:2], 256), device=index.device)
+    histogram.scatter_add_(2, index, torch.ones((), device=index.device).expand_as(index))
+    step = ((index.shape[2] - histogram.gather(2, highest.long())) / 255).floor_()
+    lowest, spread = lowest.float(), (highest - lowest).float()
+    stretches = (operation == AUTOCONTRAST) & (spread > 0)
+    equalizes = (operation == EQUALIZE) & (step > 0)
+    has_table = (operation == SOLARIZE) | (operation == POSTERIZE)
+    has_table = has_table | (operation == BRIGHTNESS) | (operation == CONTRAST)
+    keeps = ~(stretches | equalizes | has_table)
+    denominator = torch.where(stretches, spread, torch.where(equalizes, step, 1.0))
+    slope = 255.0 * stretches + keeps
+    offset = torch.where(stretches, -255 * lowest, torch.where(equalizes, (step / 2).floor_(), 0.0))
+    levels = torch.arange(256, device=index.device, dtype=torch.float32)
+    numerator = histogram.cumsum(2).sub_(histogram).mul_(equalizes.float()).add_(levels * slope).add_(offset)
+    numerator += point_tables(operation, magnitudes.view(-1, 1, 1), mean)
+    return numerator.div_(denominator).floor_().clamp_(0, 255)
 
 
 def apply_operations(images: Tensor, operations: Tensor, magnitudes: Tensor) -> Tensor:
     """One operation int64 (B,) of `magnitudes` float (B,) on each of `images` uint8 (B, 3, H, W); returns uint8."""
-    batch, channels, height, width = images.shape
+    height, width = images.shape[2:]
     images = warp_nearest(images, warp_matrices(operations, magnitudes, height, width))
-    index = images.flatten(2).long()
     pixels = images.float()
     gray = luminance(pixels)
     mean = (gray.mean((2, 3)) + 0.5).floor_()[:, :, None]
-    histogram = pixels.new_zeros(batch, channels, 256)
-    histogram.scatter_add_(2, index, pixels.new_ones(()).expand_as(index))
-    mapped = level_tables(operations, magnitudes, histogram, mean).gather(2, index).view_as(pixels)
+    index = images.flatten(2).long()
+    tables = level_tables(operations, magnitudes, images.flatten(2), index, mean)
+    mapped = tables.gather(2, index).view_as(pixels)
     operation = operations.view(-1, 1, 1, 1)
-    factor = torch.where(operation >= Operation.COLOR, magnitudes.view(-1, 1, 1, 1), 1.0)
-    degenerate = torch.where(operation == Operation.COLOR, gray, smooth(pixels))
+    blends_gray, blends_smooth = operation == COLOR, operation == SHARPNESS
+    factor = torch.where(blends_gray | blends_smooth, magnitudes.view(-1, 1, 1, 1), 1.0)
+    degenerate = smooth(images, pixels).mul_(blends_smooth.float()).add_(gray.mul_(blends_gray.float()))
     # Conversion to uint8 cuts the fraction off, as Pillow's blend does.
-    return torch.addcmul(degenerate, mapped - degenerate, factor).to(torch.uint8)
+    return mapped.sub_(degenerate).mul_(factor).add_(degenerate).to(torch.uint8)

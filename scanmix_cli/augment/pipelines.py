@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from scanmix_cli.augment.blur import random_blur
-from scanmix_cli.augment.color import JITTER_DRAWS, random_grayscale, random_jitter
-from scanmix_cli.augment.cutout import CUTOUT_DRAWS, random_cutout
+from scanmix_cli.augment.color import JITTER_DRAWS, random_grayscale_, random_jitter
+from scanmix_cli.augment.cutout import CUTOUT_DRAWS, random_cutout_
 from scanmix_cli.augment.geometry import BOX_DRAWS, center_crop, random_crop_flip, random_resized_crop_flip
 from scanmix_cli.augment.strong import OPERATION_DRAWS, random_operations
 from scanmix_cli.errors import SettingsError
@@ -24,7 +24,7 @@ def simclr(images: Tensor, uniforms: Tensor, size: int) -> Tensor:
     """Resized crop of 0.2 .. 1 of the area, flip, colour jitter, grey."""
     crop, jitter, gray = uniforms.split((BOX_DRAWS + 1, JITTER_DRAWS, 1))
     pixels = random_resized_crop_flip(images, crop, size, 0.2)
-    return random_grayscale(random_jitter(pixels, jitter), gray)
+    return random_grayscale_(random_jitter(pixels, jitter), gray)
 
 
 def moco(images: Tensor, uniforms: Tensor, size: int) -> Tensor:
@@ -81,7 +81,8 @@ def normalize(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Te
     # Filled on the device: copying constants from the host would break the capture of a CUDA graph.
     filled = [torch.full((1, 1), value, device=pixels.device) for value in (*scale, *bias)]
     scales, biases = torch.stack(filled).view(2, 3, 1, 1)
-    return torch.addcmul(biases, pixels, scales) if pixels.is_floating_point() else pixels.float() * scales + biases
+    # Floats come fresh from a recipe and are overwritten; uint8 may be the caller's images and is copied.
+    return pixels.float().mul_(scales).add_(biases)
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class View:
             )
         with torch.no_grad(), torch.autocast(images.device.type, enabled=False):
             pixels = normalize(recipe.pixels(images, uniforms[: recipe.draws], self.size), self.mean, self.std)
-            return random_cutout(pixels, uniforms[recipe.draws :]) if recipe.cutout else pixels
+            return random_cutout_(pixels, uniforms[recipe.draws :]) if recipe.cutout else pixels
 
 
 def build_view(name: str, size: int, mean: Sequence[float], std: Sequence[float]) -> View:
