@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from scanmix_cli.data.listing import sub_folders
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import TRAIN, UNLABELLED, Samples
+from scanmix_cli.data.wording import counted, quoted
 from scanmix_cli.errors import DataError
 
 TINY_SET = 200
 TINY_CLASS = 20
 STRONG_IMBALANCE = 10
-_NAMED = 5
 
 
 def require_classes(data: Path, splits: list[str], labels: list[str]) -> None:
@@ -28,7 +29,13 @@ def require_classes(data: Path, splits: list[str], labels: list[str]) -> None:
         raise DataError(f"{data} has no labelled training image; fill in the label column.")
     if len(counts) == 1:
         (name,) = counts
-        raise DataError(f"{data} has training images of only one class, '{name}'; at least two classes are needed.")
+        deeper = data / name
+        hint = f" or, if the sub-folders of '{name}' are the classes, give {deeper}" if _holds_folders(deeper) else ""
+        raise DataError(f"{data} has training images of only one class, '{name}'; add a second class{hint}.")
+
+
+def _holds_folders(folder: Path) -> bool:
+    return folder.is_dir() and len(sub_folders(folder)) > 1
 
 
 def train_counts(splits: list[str], labels: list[str]) -> Counter[str]:
@@ -58,7 +65,10 @@ def label_warnings(classes: tuple[str, ...], splits: list[str], labels: list[str
     rows_of = Counter(labels)
     empty = [name for name in classes if not rows_of[name]]
     held_out = [name for name in classes if rows_of[name] and not counts[name]]
-    return [*_alike(classes), *_empty(empty), *_held_out(held_out), *_tiny(counts), *_imbalance(counts)]
+    without = [f"Classes without images: {quoted(empty)}."] if empty else []
+    if held_out:
+        without.append(f"Classes without training images: {quoted(held_out)}.")
+    return [*_alike(classes), *without, *_tiny(counts), *_imbalance(counts)]
 
 
 def copy_warnings(paths: list[str], labels: list[str]) -> list[str]:
@@ -73,41 +83,21 @@ def copy_warnings(paths: list[str], labels: list[str]) -> list[str]:
             times[path] += 1
     again = sum(count - 1 for count in times.values())
     conflicts = [path for path, found in labels_of.items() if len(found - {""}) > 1]
-    warnings = [f"{again} {_rows(again)} a file that an earlier row names already."] if again else []
+    warnings = [f"Rows whose file an earlier row names already: {again}."] if again else []
     if conflicts:
-        files = "1 file stands" if len(conflicts) == 1 else f"{len(conflicts)} files stand"
-        warnings.append(f"{files} under more than one label, such as {conflicts[0]}.")
+        warnings.append(f"Under more than one label: {counted(len(conflicts), 'file')}, such as {conflicts[0]}.")
     return warnings
-
-
-def _rows(count: int) -> str:
-    return "row names" if count == 1 else "rows name"
 
 
 def _alike(classes: tuple[str, ...]) -> list[str]:
     groups = defaultdict(list)
     for name in classes:
-        groups[" ".join(unicodedata.normalize("NFKC", name).casefold().split())].append(name)
+        groups[" ".join(unicodedata.normalize("NFC", name).casefold().split())].append(name)
     return [
-        f"Classes {_list(names)} differ only by case or space; rename them if they are one class."
+        f"Classes {quoted(names)} differ only by case or space; rename them if they are one class."
         for names in groups.values()
         if len(names) > 1
     ]
-
-
-def _empty(names: list[str]) -> list[str]:
-    if not names:
-        return []
-    return [
-        f"{'Class' if len(names) == 1 else 'Classes'} {_list(names)} {'has' if len(names) == 1 else 'have'} no images."
-    ]
-
-
-def _held_out(names: list[str]) -> list[str]:
-    if not names:
-        return []
-    some = "Class" if len(names) == 1 else "Classes"
-    return [f"{some} {_list(names)} {'has' if len(names) == 1 else 'have'} no training images."]
 
 
 def _tiny(counts: Counter[str]) -> list[str]:
@@ -125,8 +115,3 @@ def _imbalance(counts: Counter[str]) -> list[str]:
     if many < STRONG_IMBALANCE * few:
         return []
     return [f"Class sizes differ strongly: '{most}' has {many} training images, '{least}' has {few}."]
-
-
-def _list(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(f"'{name}'" for name in names[:_NAMED]) + more

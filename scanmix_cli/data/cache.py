@@ -5,12 +5,15 @@ import json
 import os
 import shutil
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
+_ABANDONED_SECONDS = 24 * 3600
 VERSION = 1  # raise it whenever decoding gives other pixels
 
 
@@ -40,6 +43,7 @@ class CacheWriter:
         self._final = cache_dir / key
         self._size = size
         cache_dir.mkdir(parents=True, exist_ok=True)
+        _sweep(cache_dir)
         self._folder = Path(tempfile.mkdtemp(prefix=f".{key[:16]}-", dir=cache_dir))
         self._images = open(self._folder / "images.npy", "wb")  # noqa: SIM115 - closed in __exit__
         self._count = 0
@@ -64,9 +68,11 @@ class CacheWriter:
         (self._folder / "notes.json").write_text(json.dumps(notes), encoding="utf-8")
         try:
             self._folder.rename(self._final)
-        except OSError:  # another process was faster, with the same content
-            if not self._final.is_dir():
-                raise
+        except OSError:
+            if load_entry(self._final.parent, self._final.name) is not None:
+                return  # another process was faster, with the same content
+            shutil.rmtree(self._final, ignore_errors=True)  # a damaged entry
+            self._folder.rename(self._final)
 
     def __enter__(self) -> "CacheWriter":
         return self
@@ -74,8 +80,17 @@ class CacheWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._images.close()
+        with suppress(OSError):  # on a full disk closing fails as writing did
+            self._images.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _sweep(cache_dir: Path) -> None:
+    """Remove what killed processes left behind."""
+    for images in cache_dir.glob(".*/images.npy"):
+        with suppress(FileNotFoundError):  # its process has just moved it into place
+            if time.time() - images.stat().st_mtime > _ABANDONED_SECONDS:
+                shutil.rmtree(images.parent, ignore_errors=True)
 
 
 def load_entry(cache_dir: Path, key: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]] | None:

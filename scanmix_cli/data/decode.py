@@ -96,10 +96,18 @@ def _upright(image: Image.Image, size: int) -> tuple[Image.Image, tuple[int, int
     image.load()
     if not reduced:
         source_size = image.size  # TIFF turns while loading
-    orientation = image.getexif().get(_ORIENTATION_TAG)
-    if orientation not in _UPRIGHT:
+    orientation = _orientation(image)
+    if orientation is None:
         return image, source_size
     return image.transpose(_UPRIGHT[orientation]), source_size[::-1] if orientation >= 5 else source_size
+
+
+def _orientation(image: Image.Image) -> int | None:
+    try:
+        orientation = image.getexif().get(_ORIENTATION_TAG)
+    except Exception:  # damaged EXIF data can raise anything, and is no reason to lose the picture
+        return None
+    return orientation if isinstance(orientation, int) and orientation in _UPRIGHT else None
 
 
 def _rgb(image: Image.Image) -> Image.Image:

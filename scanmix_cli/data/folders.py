@@ -5,18 +5,23 @@ from pathlib import Path
 from scanmix_cli.data.listing import list_images, sub_folders
 from scanmix_cli.data.rows import SPLIT_FOLDERS, Rows, is_train_name
 from scanmix_cli.data.samples import TRAIN
+from scanmix_cli.data.wording import counted
 from scanmix_cli.errors import DataError
 
 
-def read_folder(folder: Path) -> Rows:
-    """Rows of a class folder tree, sorted by path; raises DataError for an empty or a flat folder."""
-    images, ignored = list_images(folder)
+def read_folder(folder: Path, leave_out: Path | None = None) -> Rows:
+    """Rows of a class folder tree, sorted by path; raises DataError for an empty or a flat folder.
+
+    `leave_out` is a folder inside it that holds no classes of it, such as the one of `--test`.
+    """
+    images, ignored = list_images(folder, leave_out)
     if not images:
         raise DataError(
             f"{folder} holds no images; "
             f"give a folder with one sub-folder per class or a table of image paths and labels."
         )
-    splits = _split_folders(folder, {name.split("/", 1)[0] for name in images if "/" in name})
+    folders = sub_folders(folder, leave_out)
+    splits = _split_folders(folder, folders, {name.split("/", 1)[0] for name in images if "/" in name})
     rows = Rows(folder, [], [], [], [], classes=set(), ignored=ignored)
     loose, elsewhere = [], []
     for name in images:
@@ -32,10 +37,9 @@ def read_folder(folder: Path) -> Rows:
     if TRAIN not in rows.splits:
         _raise_flat(folder, splits, loose)
     rows.paths = [f"{folder.absolute()}/{name}" for name in rows.filenames]
-    parents = [folder / split for split in splits] or [folder]
-    rows.classes = {name for parent in parents for name in sub_folders(parent)}
+    rows.classes = {name for split in splits for name in sub_folders(folder / split)} if splits else set(folders)
     rows.ignored += len(loose) + len(elsewhere)
-    rows.warnings = _left_out(loose, "beside the class folders") + _left_out(elsewhere, "outside the split folders")
+    rows.warnings = _left_out(loose, "not in a class folder") + _left_out(elsewhere, "not in a split folder")
     return rows
 
 
@@ -44,12 +48,12 @@ def has_classes(folder: Path) -> bool:
     return any("/" in name for name in list_images(folder)[0])
 
 
-def _split_folders(folder: Path, with_images: set[str]) -> list[str]:
+def _split_folders(folder: Path, folders: list[str], with_images: set[str]) -> list[str]:
     """Names of the split folders, [] where the sub-folders are classes.
 
     A class may be called `train`: it is a split only next to a held-out split or as the only folder, holding classes.
     """
-    known = [name for name in sub_folders(folder) if name.casefold() in SPLIT_FOLDERS]
+    known = [name for name in folders if name.casefold() in SPLIT_FOLDERS]
     train = [name for name in known if is_train_name(name)]
     if train and (len(known) > len(train) or with_images <= set(train)) and any(sub_folders(folder / t) for t in train):
         return known
@@ -68,13 +72,12 @@ def _split_name(folder_name: str) -> str:
 def _raise_flat(folder: Path, splits: list[str], loose: list[str]) -> None:
     place = folder / next((s for s in splits if is_train_name(s)), "") if splits else folder
     raise DataError(
-        f"{place} holds {len(loose)} images but no class sub-folders; "
+        f"{place} holds {counted(len(loose), 'image')} but no class sub-folders; "
         f"put each class into a sub-folder of its own or give the labels with --labels TABLE."
     )
 
 
-def _left_out(names: list[str], where: str) -> list[str]:
+def _left_out(names: list[str], reason: str) -> list[str]:
     if not names:
         return []
-    images = "1 image lies" if len(names) == 1 else f"{len(names)} images lie"
-    return [f"{images} {where} and are left out, such as {names[0]}."]
+    return [f"Left out, since {reason}: {counted(len(names), 'image')}, such as {names[0]}."]

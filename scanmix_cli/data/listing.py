@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from scanmix_cli.errors import DataError
+
 IMAGE_SUFFIXES = frozenset(
     (
         *(".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".apng", ".bmp", ".dib", ".gif", ".webp", ".tif", ".tiff"),
@@ -34,20 +36,21 @@ def _looks_like_image(path: str) -> bool:
     return head.startswith(_MAGIC) or (head[:4] == b"RIFF" and head[8:] == b"WEBP")
 
 
-def sub_folders(folder: Path) -> list[str]:
-    """Names of the sub-folders that are no litter, sorted."""
-    with os.scandir(folder) as entries:
-        return sorted(entry.name for entry in entries if entry.is_dir() and not is_litter(entry.name))
+def sub_folders(folder: Path, leave_out: Path | None = None) -> list[str]:
+    """Names of the sub-folders that are no litter, sorted, without the folder `leave_out`."""
+    entries = [entry for entry in _entries(str(folder)) if entry.is_dir() and not is_litter(entry.name)]
+    return sorted(entry.name for entry in entries if leave_out is None or not leave_out.samefile(entry.path))
 
 
-def list_images(folder: Path) -> tuple[list[str], int]:
+def list_images(folder: Path, leave_out: Path | None = None) -> tuple[list[str], int]:
     """Sorted paths of all images at any depth, relative to `folder` with forward slashes; number of ignored entries.
 
     A symbolic link keeps its own place; a broken one is listed, so that its row can say that the file is missing.
     """
     images: list[str] = []
     ignored = 0
-    for name, is_image in _walk(str(folder), "", frozenset()):
+    closed = frozenset() if leave_out is None else frozenset({os.path.realpath(leave_out)})
+    for name, is_image in _walk(str(folder), "", closed):
         if is_image:
             images.append(name)
         else:
@@ -55,18 +58,27 @@ def list_images(folder: Path) -> tuple[list[str], int]:
     return sorted(images), ignored
 
 
-def _walk(folder: str, prefix: str, above: frozenset[str]) -> Iterator[tuple[str, bool]]:
-    """Every file and litter folder as (relative name, whether it is an image); `above` breaks circles of links."""
+def _entries(folder: str) -> list[os.DirEntry]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except PermissionError as error:
+        raise DataError(f"{folder} cannot be read ({error.strerror}); make it readable or move it elsewhere.") from None
+
+
+def _walk(folder: str, prefix: str, closed: frozenset[str]) -> Iterator[tuple[str, bool]]:
+    """Every file and litter folder as (relative name, whether it is an image).
+
+    Folders of `closed` are not entered, and it takes up the folders above, since a link may lead back to them.
+    """
     here = os.path.realpath(folder)
-    if here in above:
+    if here in closed:
         return
-    with os.scandir(folder) as entries:
-        found = list(entries)
-    for entry in found:
+    for entry in _entries(folder):
         name = prefix + entry.name
         if is_litter(entry.name):
             yield name, False
         elif entry.is_dir():
-            yield from _walk(entry.path, name + "/", above | {here})
+            yield from _walk(entry.path, name + "/", closed | {here})
         else:
             yield name, _is_image(entry)

@@ -6,10 +6,11 @@ import pandas as pd
 
 from scanmix_cli.data.audit import copy_warnings, label_warnings, require_classes
 from scanmix_cli.data.folders import read_folder
+from scanmix_cli.data.labelled_folder import labelled_folder_rows
 from scanmix_cli.data.metadata import read_described_folder
 from scanmix_cli.data.rows import Rows
 from scanmix_cli.data.samples import Samples
-from scanmix_cli.data.table_rows import TableOptions, labelled_folder_rows, open_table, table_rows
+from scanmix_cli.data.table_rows import TableOptions, open_table, table_rows
 from scanmix_cli.errors import DataError
 
 TEST = "test"
@@ -33,7 +34,9 @@ def read_samples(
     one that is missing shows up when pixels are read. Raises DataError where nothing can be trained on the input.
     """
     options = TableOptions(path_column, label_column, split_column, root, sep, encoding)
-    parts = _read(data, labels, options)
+    if test is not None:
+        _require_test(test, data)
+    parts = _read(data, labels, options, leave_out=test)
     root = parts[0].root
     if test is not None:
         parts += _read_test(test, options)
@@ -63,7 +66,8 @@ def read_samples(
     )
 
 
-def _read(data: Path, labels: Path | None, options: TableOptions) -> list[Rows]:
+def _read(data: Path, labels: Path | None, options: TableOptions, leave_out: Path | None = None) -> list[Rows]:
+    """All parts of one source; `leave_out` is a folder inside it that is read on its own."""
     if not data.exists():
         raise DataError(f"{data} does not exist; check the path.")
     if not data.is_dir():
@@ -71,15 +75,20 @@ def _read(data: Path, labels: Path | None, options: TableOptions) -> list[Rows]:
             raise DataError(f"--labels goes with a folder of images, but {data} is a file; give the table alone.")
         return [table_rows(open_table(data, options), options)]
     if labels is None:
-        return read_described_folder(data, options) or [read_folder(data)]
+        return read_described_folder(data, options) or [read_folder(data, leave_out)]
     if not labels.is_file():
         raise DataError(f"{labels} (--labels) is no file; check the path.")
     return [labelled_folder_rows(data, open_table(labels, options), options)]
 
 
-def _read_test(test: Path, options: TableOptions) -> list[Rows]:
+def _require_test(test: Path, data: Path) -> None:
     if not test.exists():
         raise DataError(f"{test} (--test) does not exist; check the path.")
+    if data.exists() and test.samefile(data):
+        raise DataError(f"{test} (--test) is DATA itself; name a source of other images.")
+
+
+def _read_test(test: Path, options: TableOptions) -> list[Rows]:
     parts = _read(test, None, options)
     for rows in parts:
         rows.splits = [TEST] * len(rows)

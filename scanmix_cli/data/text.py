@@ -32,7 +32,10 @@ class Text:
 
 def decode_text(table: Path, encoding: str | None) -> Text:
     """Read `table` in `encoding`, or in the one its first bytes tell; raises DataError where no encoding fits."""
-    data = table.read_bytes()
+    try:
+        data = table.read_bytes()
+    except OSError as error:
+        raise DataError(f"{table} cannot be read ({error.strerror}); check the path and its permissions.") from None
     if encoding is not None:
         return Text(_decode(table, data, encoding))
     for bom, name in _BOMS:

@@ -1,0 +1,363 @@
+"""Tables as input: dialects, encodings, columns, label text, paths."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from image_files import make_folder, save_picture, write_table
+
+from scanmix_cli.data.samples import Samples
+from scanmix_cli.data.sources import read_samples
+from scanmix_cli.errors import DataError
+
+TWO = "file_name,label\na.png,cat\nb.png,dog\n"
+
+
+def rows(samples: Samples) -> list[tuple[str, str, str]]:
+    table = samples.table
+    return list(zip(table["filename"], table["split"], table["given_label"], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "encoding"),
+    [
+        ("t.csv", TWO, "utf-8"),
+        ("t.csv", TWO, "utf-8-sig"),
+        ("t.csv", TWO, "utf-16"),
+        ("t.csv", TWO, "utf-16-le"),
+        ("t.csv", TWO.replace("\n", "\r\n"), "utf-8"),
+        ("t.csv", TWO.replace("\n", "\r"), "utf-8"),
+        ("t.csv", TWO.rstrip("\n"), "utf-8"),
+        ("t.csv", TWO.replace(",", ";"), "utf-8"),
+        ("t.csv", TWO.replace(",", "\t"), "utf-16"),
+        ("t.csv", "sep=;\n" + TWO.replace(",", ";"), "utf-8"),
+        ("t.tsv", TWO.replace(",", "\t"), "utf-8"),
+        ("T.TSV", TWO.replace(",", "\t"), "utf-8"),
+        ("t.txt", TWO.replace(",", "|"), "utf-8"),
+        ("t.csv", '"file_name","label"\n"a.png","cat"\n"b.png","dog"\n', "utf-8"),
+        ("t.csv", TWO + ",\n,\n\n", "utf-8"),
+        ("t.csv", "file_name,label,\na.png,cat,\nb.png,dog,\n", "utf-8"),
+        ("t.jsonl", '{"file_name": "a.png", "label": "cat"}\n\n{"label": "dog", "file_name": "b.png"}\n', "utf-8"),
+        ("t.json", '[{"file_name": "a.png", "label": "cat"}, {"file_name": "b.png", "label": "dog"}]', "utf-8"),
+    ],
+)
+def test_dialects_and_encodings_are_found_out(tmp_path: Path, name: str, text: str, encoding: str) -> None:
+    samples = read_samples(write_table(tmp_path / name, text, encoding))
+    assert rows(samples) == [("a.png", "train", "cat"), ("b.png", "train", "dog")]
+    assert samples.table["path"].tolist() == [str(tmp_path / "a.png"), str(tmp_path / "b.png")]
+    assert samples.name.lower() == "t"
+
+
+def test_separator_and_encoding_can_be_named(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "t.csv", "file_name:label\nä.png:größe\nb.png:dog\n", "cp1252")
+    assert rows(read_samples(table, sep=":", encoding="cp1252"))[0] == ("ä.png", "train", "größe")
+    table = write_table(tmp_path / "t.csv", "file_name\tlabel\na.png\tcat\nb.png\tdog\n")
+    assert rows(read_samples(table, sep="\\t"))[0] == ("a.png", "train", "cat")
+
+
+def test_guessed_encoding_is_said(tmp_path: Path) -> None:
+    samples = read_samples(write_table(tmp_path / "t.csv", "file_name,label\na.png,größe\nb.png,dog\n", "cp1252"))
+    assert rows(samples)[0] == ("a.png", "train", "größe")
+    assert "t.csv is not UTF-8 and was read as cp1252; if names look wrong, give --encoding." in samples.warnings
+
+
+def test_commas_quotes_and_line_ends_within_cells(tmp_path: Path) -> None:
+    text = 'file_name,label,note\n"a, b.png","5"" nail","two\nlines"\nc.png, spaced ,5" long\n'
+    samples = read_samples(write_table(tmp_path / "t.csv", text))
+    assert rows(samples) == [("a, b.png", "train", '5" nail'), ("c.png", "train", " spaced ")]
+    assert samples.table["note"].tolist() == ["two\nlines", '5" long']
+
+
+def test_semicolon_table_with_commas_in_labels(tmp_path: Path) -> None:
+    text = "file_name;label\na.png;cat, small\nb.png;dog, big\n"
+    assert read_samples(write_table(tmp_path / "t.csv", text)).classes == ("cat, small", "dog, big")
+
+
+@pytest.mark.parametrize("path", ["file_name", "filename", "filepath", "path", "image", "Image Path", "FILE"])
+@pytest.mark.parametrize("label", ["label", "class", "category", "target", "ground_truth", "Label", "class-name"])
+def test_usual_column_names_are_found(tmp_path: Path, path: str, label: str) -> None:
+    samples = read_samples(write_table(tmp_path / "t.csv", f"id,{label},{path}\n1,cat,a.png\n2,dog,b.png\n"))
+    assert rows(samples) == [("a.png", "train", "cat"), ("b.png", "train", "dog")]
+    assert samples.table["id"].tolist() == ["1", "2"]
+    assert samples.extra_columns == ("id",)
+
+
+def test_columns_can_be_named(tmp_path: Path) -> None:
+    text = "where;what;part;label\na.png;cat;training;x\nb.png;dog;;x\nc.png;dog;dev;x\n"
+    table = write_table(tmp_path / "t.csv", text)
+    samples = read_samples(table, path_column="where", label_column="what", split_column="part")
+    assert rows(samples) == [("a.png", "train", "cat"), ("b.png", "train", "dog"), ("c.png", "dev", "dog")]
+    assert samples.extra_columns == ("label",)
+
+
+def test_choice_between_two_known_columns_is_said(tmp_path: Path) -> None:
+    samples = read_samples(write_table(tmp_path / "t.csv", "file_name,class,label\na.png,x,cat\nb.png,y,dog\n"))
+    assert samples.classes == ("cat", "dog")
+    assert (
+        "t.csv: labels are taken from column 'label', not from 'class'; choose with --label-column." in samples.warnings
+    )
+
+
+def test_split_names_stay_but_train_is_always_train(tmp_path: Path) -> None:
+    text = "file_name,label,split\na,cat,Train\nb,dog,TRAINING\nc,dog,Val\nd,dog,test\n"
+    assert read_samples(write_table(tmp_path / "t.csv", text)).table["split"].tolist() == [
+        "train",
+        "train",
+        "Val",
+        "test",
+    ]
+
+
+def test_label_text_survives(tmp_path: Path) -> None:
+    labels = ["01", "1", "10", "2", "1.0", "1e3", "NA", "null", "None", "nan", "True", "cat ", "Cat", "cat", "ünï", "-"]
+    text = "file_name,label\n" + "".join(f"{k}.png,{label}\n" for k, label in enumerate(labels))
+    samples = read_samples(write_table(tmp_path / "t.csv", text))
+    assert samples.table["given_label"].tolist() == labels
+    assert samples.classes == tuple(sorted(labels))
+    assert (
+        "Classes 'Cat', 'cat', 'cat ' differ only by case or space; rename them if they are one class."
+        in samples.warnings
+    )
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_integer_labels_next_to_a_blank_stay_integers(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"t.{suffix}"
+    labels = [1, None, 10]
+    if suffix == "csv":
+        write_table(path, "file_name,label\na,1\nb,\nc,10\n")
+    elif suffix == "jsonl":
+        lines = [json.dumps({"file_name": name, "label": label}) for name, label in zip("abc", labels, strict=True)]
+        write_table(path, "\n".join(lines))
+    else:
+        pd.DataFrame({"file_name": list("abc"), "label": labels}).to_parquet(path)  # pandas makes floats of them
+    samples = read_samples(path)
+    assert samples.table["given_label"].tolist() == ["1", "", "10"]
+    assert samples.classes == ("1", "10")
+    assert samples.label_ids().tolist() == [0, -1, 1]
+
+
+def test_blank_and_missing_labels_are_unlabelled(tmp_path: Path) -> None:
+    samples = read_samples(write_table(tmp_path / "t.csv", "file_name,label\na,cat\nb,\nc\nd,  \ne,dog\n"))
+    assert samples.table["given_label"].tolist() == ["cat", "", "", "", "dog"]
+    text = '{"file_name": "a", "label": "cat"}\n{"file_name": "b"}\n{"file_name": "c", "label": "dog"}\n'
+    assert read_samples(write_table(tmp_path / "t.jsonl", text)).label_ids().tolist() == [0, -1, 1]
+
+
+def test_numbers_in_json_stay_as_written(tmp_path: Path) -> None:
+    lines = [
+        '{"path": "a", "target": 1, "x": 1.50}',
+        '{"path": "b", "target": 10, "x": null}',
+        '{"path": 7, "target": true}',
+    ]
+    samples = read_samples(write_table(tmp_path / "t.jsonl", "\n".join(lines)))
+    assert rows(samples) == [("a", "train", "1"), ("b", "train", "10"), ("7", "train", "true")]
+    assert samples.table["x"].tolist() == ["1.50", None, None]
+
+
+def test_parquet_keeps_text_categories_and_further_columns(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"image": ["a", "b", "c"], "category": pd.Categorical(["01", "NA", None]), "weight": [0.5, 1.0, 2.0]}
+    )
+    frame.to_parquet(tmp_path / "t.parquet")
+    samples = read_samples(tmp_path / "t.parquet")
+    assert samples.table["given_label"].tolist() == ["01", "NA", ""]
+    assert samples.table["weight"].tolist() == [0.5, 1.0, 2.0]
+
+
+def test_extra_columns_that_bear_our_names_are_kept_under_another(tmp_path: Path) -> None:
+    text = "path,file_name,label,given_label\nx,a.png,cat,1\ny,b.png,dog,2\n"
+    samples = read_samples(write_table(tmp_path / "t.csv", text), path_column="file_name", label_column="label")
+    assert samples.extra_columns == ("input_path", "input_given_label")
+    assert samples.table["input_path"].tolist() == ["x", "y"]
+    assert samples.table["path"].tolist() == [str(tmp_path / "a.png"), str(tmp_path / "b.png")]
+
+
+def test_relative_absolute_and_backslash_paths(tmp_path: Path) -> None:
+    images = make_folder(tmp_path / "images", ["cat/ä b.png", "dog/1.png", "dog/odd\\name.png"])
+    cells = ["cat/ä b.png", str(images / "dog" / "1.png"), "dog\\1.png", ".\\cat\\ä b.png", "dog/odd\\name.png", ""]
+    text = "path,label\n" + "".join(f"{cell},{'cat' if 'cat' in cell else 'dog'}\n" for cell in cells)
+    (tmp_path / "tables").mkdir()
+    table = write_table(tmp_path / "tables" / "t.csv", text)
+    samples = read_samples(table, root=images)
+    assert samples.table["filename"].tolist() == cells
+    assert [bool(path) and Path(path).is_file() for path in samples.table["path"]] == [True] * 5 + [False]
+    assert samples.root == images
+
+
+def test_wrong_root_is_said(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "t.csv", TWO)
+    message = (
+        f"t.csv: no file looked for exists, such as {tmp_path / 'a.png'}; "
+        "name the folder that relative paths start from with --root."
+    )
+    assert message in read_samples(table).warnings
+    save_picture(tmp_path / "b.png")
+    assert message not in read_samples(table).warnings
+
+
+def test_same_file_twice_and_under_two_labels(tmp_path: Path) -> None:
+    samples = read_samples(write_table(tmp_path / "t.csv", "file_name,label\na,cat\nb,dog\na,cat\nb,cat\n"))
+    assert rows(samples) == [("a", "train", "cat"), ("b", "train", "dog"), ("a", "train", "cat"), ("b", "train", "cat")]
+    assert "Rows whose file an earlier row names already: 2." in samples.warnings
+    assert f"Under more than one label: 1 file, such as {tmp_path / 'b'}." in samples.warnings
+
+
+def test_folder_and_its_table_give_the_same_samples(tmp_path: Path) -> None:
+    files = ["train/10/a.png", "train/2/a.png", "train/NA/x/b.png", "val/2/a.png", "val/01/c.png"]
+    folder = read_samples(make_folder(tmp_path, files))
+    text = "file_name,label,split\n" + "".join(f"{n},{n.split('/')[1]},{n.split('/')[0]}\n" for n in sorted(files))
+    table = read_samples(write_table(tmp_path / "twin.csv", text))
+    pd.testing.assert_frame_equal(folder.table, table.table)
+    assert folder.classes == table.classes
+    assert folder.fingerprint() == table.fingerprint()
+    assert folder.label_ids().tolist() == table.label_ids().tolist()
+
+
+def test_folder_with_labels_in_a_table(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "images", ["1.png", "2.png", "sub/3.jpg", "4.png", "5.png", "x/6.png", "y/6.png"])
+    text = "image,label,note\n2.png,dog,n\n1,cat,n\n3,cat,n\nimages/4.png,dog,n\ngone.png,dog,n\n6.png,cat,n\n"
+    samples = read_samples(folder, labels=write_table(tmp_path / "labels.csv", text))
+    assert rows(samples) == [
+        *[("2.png", "train", "dog"), ("1", "train", "cat"), ("3", "train", "cat"), ("images/4.png", "train", "dog")],
+        *[("gone.png", "train", "dog"), ("6.png", "train", "cat")],  # two images may be meant by 6.png: none is taken
+        *[("5.png", "train", ""), ("x/6.png", "train", ""), ("y/6.png", "train", "")],
+    ]
+    found = ["2.png", "1.png", "sub/3.jpg", "4.png", "gone.png", "6.png", "5.png", "x/6.png", "y/6.png"]
+    assert samples.table["path"].tolist() == [str(folder / name) for name in found]
+    assert samples.table["note"].tolist() == ["n"] * 6 + [""] * 3
+    message = "3 of 7 images have no row in labels.csv and count as unlabelled, such as 5.png."
+    assert message in samples.warnings
+
+
+def test_test_table_joins_with_its_own_columns(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "t.csv", "file_name,label,a\n1.png,cat,x\n2.png,dog,y\n")
+    (tmp_path / "held").mkdir()
+    held_out = write_table(tmp_path / "held" / "t.tsv", "path\tclass\tb\n1.png\tdog\tz\n")
+    samples = read_samples(table, test=held_out)
+    assert rows(samples)[2] == ("1.png", "test", "dog")
+    assert samples.table["path"][2] == str(tmp_path / "held" / "1.png")
+    assert samples.table["a"].tolist() == ["x", "y", ""]
+    assert samples.table["b"].tolist() == ["", "", "z"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("t.csv", b"", {}, "{t} has no rows; give a table with one row per image."),
+        ("t.csv", b"file_name,label\n", {}, "{t} has no rows; give a table with one row per image."),
+        ("t.jsonl", b"", {}, "{t} has no rows; give a table with one row per image."),
+        (
+            "t.csv",
+            b"file_name,tag\na,cat\n",
+            {},
+            "{t} has no label column under a known name; columns found: file_name, tag; name it with --label-column.",
+        ),
+        (
+            "t.csv",
+            b"where,label\na,cat\n",
+            {},
+            "{t} has no column of image paths under a known name; columns found: where, label; "
+            "name it with --path-column.",
+        ),
+        (
+            "t.csv",
+            b"a,b\nx,cat\n",
+            {"label_column": "c"},
+            "{t} has no column 'c' (--label-column); columns found: a, b.",
+        ),
+        (
+            "t.csv",
+            b"file_name,label\nx,cat\n",
+            {"split_column": "part"},
+            "{t} has no column 'part' (--split-column); columns found: file_name, label.",
+        ),
+        (
+            "t.csv",
+            b"file_name,label\na,cat\nb,dog,big\n",
+            {},
+            "{t}, line 3, has 3 cells where the header has 2; "
+            "quote cells that contain ',' or name the separator with --sep.",
+        ),
+        (
+            "t.csv",
+            b'file_name,label\na,cat\n"b,dog\nc,dog\n',
+            {},
+            "{t}, line 4, is no valid row (unexpected end of data); look for a quote that is not closed.",
+        ),
+        (
+            "t.csv",
+            b"file_name,label\na,\nb,\n",
+            {},
+            "{t} has no labelled training image; fill in the label column.",
+        ),
+        (
+            "t.csv",
+            b"file_name,label\na,cat\nb,\n",
+            {},
+            "{t} has training images of only one class, 'cat'; add a second class.",
+        ),
+        (
+            "t.csv",
+            b"file_name,label,split\na,cat,fold1\nb,dog,fold2\n",
+            {},
+            "{t} has no row in split 'train', only in fold1, fold2; name another column with --split-column.",
+        ),
+        ("t.csv", b"file_name,label\na,\x81\n", {}, "{t} is not UTF-8 text; name its encoding with --encoding."),
+        (
+            "t.csv",
+            b"file_name,label\na,\xff\n",
+            {"encoding": "utf-8"},
+            "{t} is not utf-8 text (byte 18); name its encoding with --encoding.",
+        ),
+        (
+            "t.csv",
+            b"file_name,label\na,cat\n",
+            {"encoding": "klingon"},
+            "'klingon' is no known text encoding; give --encoding a name such as utf-8 or cp1252.",
+        ),
+        (
+            "t.csv",
+            b"file_name,label\na,cat\n",
+            {"sep": "::"},
+            "--sep needs one character between cells, not '::'; a tab is written \\t.",
+        ),
+        (
+            "t.jsonl",
+            b'{"path": 1}\n{oops\n',
+            {},
+            "{t}, line 2, is no valid JSON (Expecting property name enclosed in double quotes); "
+            "write one object per line.",
+        ),
+        ("t.jsonl", b"[1]\n", {}, "{t}, row 1, is no JSON object; write one object per line, with a path and a label."),
+        (
+            "t.jsonl",
+            b'{"path": "a", "label": ["x", "y"]}\n',
+            {},
+            "{t}, row 1: column 'label' holds list where one text is needed; give one path and one label per row.",
+        ),
+        ("t.xlsx", b"PK", {}, "{t} is neither a folder nor a table; tables end in .csv, .tsv, .jsonl or .parquet."),
+        (
+            "t.csv",
+            TWO.encode(),
+            {"labels": Path("x.csv")},
+            "--labels goes with a folder of images, but {t} is a file; give the table alone.",
+        ),
+    ],
+)
+def test_unusable_tables_are_refused_in_one_sentence(
+    tmp_path: Path, name: str, content: bytes, options: dict[str, Any], message: str
+) -> None:
+    table = tmp_path / name
+    table.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read_samples(table, **options)
+    assert str(caught.value) == message.replace("{t}", str(table))
+
+
+def test_damaged_parquet_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_bytes(b"PAR1 and nothing more")
+    with pytest.raises(DataError, match=r"t\.parquet cannot be read as Parquet"):
+        read_samples(tmp_path / "t.parquet")
