@@ -1,7 +1,7 @@
 """Scores of one image out of the evidence of many epochs: pure functions on arrays, no training, no files.
 
 Every *signal* is a probability in 0..1 that the given label is wrong, seen from one side: the networks' probabilities,
-the loss mixture, the predicted class, the neighbours' labels. `pool` makes one probability of them.
+the loss mixture, the predicted class, the neighbours' labels. `pool` and `with_base_rate` make one probability of them.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ import numpy as np
 
 SIGNAL_FLOOR = 0.01  # no signal alone is believed further than 1 in 100: mixtures and softmaxes are overconfident
 EXTREMIZE = 2.0
+EM_STEPS, EM_TOLERANCE = 500, 1e-7
 BLOCK = 65_536  # rows handled at once where a (rows, classes) table is built
 
 
@@ -68,15 +69,32 @@ def jeffreys(successes: np.ndarray, trials: np.ndarray | int) -> np.ndarray:
 
 
 def pool(signals: Sequence[np.ndarray]) -> np.ndarray:
-    """float64 (N,): the sigmoid of EXTREMIZE times the mean log-odds of the signals, each float (N,).
+    """float64 (N,): log-odds that the label is wrong, EXTREMIZE times the mean log-odds of the signals float (N,).
 
     The sum would be right for independent witnesses, but all signals look at the same networks; the plain mean is too
     timid, since each sees a part of what is known (Satopaa et al., Int. J. Forecasting 30, 2014). Twice the mean lies
-    between; the order of the images and the side of 0.5 do not depend on the factor.
+    between. No base rate is in it yet: right and wrong labels count as equally likely.
     """
     clipped = np.clip(np.stack(signals), SIGNAL_FLOOR, 1 - SIGNAL_FLOOR)
-    log_odds = np.log(clipped / (1 - clipped)).mean(axis=0)
-    return 1.0 / (1.0 + np.exp(-EXTREMIZE * log_odds))
+    return EXTREMIZE * np.log(clipped / (1 - clipped)).mean(axis=0)
+
+
+def with_base_rate(log_odds: np.ndarray) -> np.ndarray:
+    """float64 (n,): probabilities from log-odds (n,) of equally likely cases, at the base rate of this very set.
+
+    The base rate is the fixed point "mean of the probabilities that it leads to", found by EM from one half (Saerens,
+    Latinne and Decaestecker, Neural Computation 14, 2002). Where hardly any label is wrong a doubt must be strong to
+    count, and where most are a weak one does. It is kept within half an image of 0 and 1, from where EM would not
+    return.
+    """
+    least = 0.5 / (len(log_odds) + 1)
+    rate = 0.5
+    for _ in range(EM_STEPS):
+        p = 1 / (1 + np.exp(-(log_odds + np.log(rate / (1 - rate)))))
+        before, rate = rate, float(np.clip(p.mean(), least, 1 - least)) if len(p) else rate
+        if abs(rate - before) < EM_TOLERANCE:
+            break
+    return p
 
 
 def fit(probabilities: np.ndarray) -> np.ndarray:

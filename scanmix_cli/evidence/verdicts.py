@@ -44,7 +44,8 @@ def judge(evidence: Evidence, labels: np.ndarray, neighbors: np.ndarray | None, 
 
     labels int64 (N,), -1 where unlabelled; neighbors int64 (N, K) row numbers within the N, or None.
 
-    p_mislabeled pools (`scores.pool`) up to four signals, each the probability that the given label is wrong:
+    p_mislabeled pools (`scores.pool`) up to four signals, each the probability that the given label is wrong, and
+    weighs them with the share of wrong labels in this set (`scores.with_base_rate`):
       1. the contest of the mean probabilities, best other class / (best other + given);
       2. 1 - mean clean posterior of the loss mixture;
       3. how often the predicted class was not the given one, with Jeffreys' prior;
@@ -68,7 +69,8 @@ def judge(evidence: Evidence, labels: np.ndarray, neighbors: np.ndarray | None, 
         own, other = scores.neighbor_votes(labels, neighbors)
         signals.append(scores.jeffreys(other, own + other))
         agreement = _agreement(np.where(labelled, labels, suggested), labels, neighbors)
-    p_mislabeled = np.where(labelled, scores.pool(signals), 0.0)
+    p_mislabeled = np.zeros(len(labels))
+    p_mislabeled[labelled] = scores.with_base_rate(scores.pool(signals)[labelled])
     p_suggested = probabilities.max(axis=1).astype(np.float64)
     fits = scores.fit(probabilities)
     outlier = scores.is_outlier(fits)

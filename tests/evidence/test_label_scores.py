@@ -45,7 +45,29 @@ def test_jeffreys_prior_keeps_few_trials_near_one_half() -> None:
 def test_pool_doubles_the_mean_log_odds() -> None:
     # odds 1/3 and 3 cancel out; 4 and 1 have the geometric mean 2, squared 4; certainty counts as odds 99, squared 9801
     pooled = scores.pool([np.array([0.25, 0.8, 1.0]), np.array([0.75, 0.5, 1.0])])
-    assert pooled == pytest.approx([0.5, 0.8, 9801 / 9802])
+    assert pooled == pytest.approx([0, np.log(4), np.log(9801)])
+
+
+def test_base_rate_is_the_mean_of_the_probabilities_it_leads_to() -> None:
+    log_odds = np.repeat([-4.0, 4.0], [900, 100])
+    p = scores.with_base_rate(log_odds)
+    rate = p.mean()
+    assert 0.08 < rate < 0.09, "100 of 1,000 speak for a wrong label, and not beyond doubt"
+    assert p == pytest.approx(1 / (1 + np.exp(-log_odds) * (1 - rate) / rate), abs=1e-5)
+
+
+def test_a_single_doubt_among_many_sure_labels_counts_less() -> None:
+    alone = scores.with_base_rate(np.repeat([-4.0, 1.0], [999, 1]))[-1]
+    among_many = scores.with_base_rate(np.repeat([-4.0, 1.0, 4.0], [500, 1, 500]))[500]
+    assert alone < 0.1
+    assert among_many == pytest.approx(1 / (1 + np.exp(-1)), abs=0.01)
+
+
+@pytest.mark.parametrize(("log_odds", "expected"), [([-9.0] * 50, 0.0), ([9.0] * 50, 1.0), ([], 0.5)])
+def test_base_rate_of_sets_without_contrast(log_odds: list[float], expected: float) -> None:
+    p = scores.with_base_rate(np.array(log_odds))
+    assert np.isfinite(p).all()
+    assert p == pytest.approx(np.full(len(log_odds), expected), abs=1e-3)
 
 
 def test_fit_is_the_best_class_above_chance() -> None:

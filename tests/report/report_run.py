@@ -9,8 +9,8 @@ import pandas as pd
 
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import Samples
-from scanmix_cli.evidence.evidence import Evidence
-from scanmix_cli.evidence.verdicts import Verdicts, judge
+from scanmix_cli.evidence.noise_rate import NoiseRate
+from scanmix_cli.evidence.verdicts import Verdicts, actions
 from scanmix_cli.report.files import write_run_tables
 from scanmix_cli.report.table import build_report
 
@@ -28,7 +28,6 @@ ROWS = [
     ("v/8.png", "test", "NA", 2, 0.95),
     ("c/9\udcff.png", "train", "NA", 2, 0.95),
 ]
-EPOCHS = 5
 
 
 @dataclass(frozen=True)
@@ -59,22 +58,39 @@ def make_run() -> Run:
     pixels = Pixels(images, readable, codes, messages, np.full((len(ROWS), 2), 8, np.int32))
     train_rows = np.array([k for k in readable if splits[k] == "train"])
     labels = samples.label_ids()[train_rows]
-    verdicts = judge(evidence_of(labels, [seen[k] for k in train_rows], [sure[k] for k in train_rows]), labels, None)
+    verdicts = verdicts_of(labels, [seen[k] for k in train_rows], [sure[k] for k in train_rows])
     held_out = (np.array([8]), np.array([2]))
     report = build_report(samples, pixels, verdicts, train_rows, held_out)
     return Run(samples, pixels, verdicts, report, train_rows)
 
 
-def evidence_of(labels: np.ndarray, seen: list[int], sure: list[float]) -> Evidence:
-    evidence = Evidence.empty(len(labels), len(CLASSES))
-    probabilities = np.repeat((1 - np.array(sure))[:, None] / 2, len(CLASSES), axis=1)
-    probabilities[np.arange(len(labels)), seen] = sure
-    right = labels == np.array(seen)
-    for _ in range(EPOCHS):
-        losses = -np.log(probabilities[np.arange(len(labels)), np.maximum(labels, 0)])
-        evidence.add(labels, probabilities, losses, np.where(right, 0.95, 0.05))
-    evidence.final_probability = probabilities.astype(np.float32)
-    return evidence
+def verdicts_of(labels: np.ndarray, seen: list[int], sure: list[float]) -> Verdicts:
+    """Verdicts by hand, so that the report's tests do not hang on how probabilities are worked out."""
+    suggested, p_suggested = np.array(seen), np.array(sure)
+    labelled = labels >= 0
+    wrong = labelled & (labels != suggested)
+    p_mislabeled = np.where(wrong, p_suggested + 0.04, np.where(labelled, (1 - p_suggested) / 20, 0.0))
+    rank = np.zeros(len(labels), np.int64)
+    rank[np.flatnonzero(labelled)[np.argsort(-p_mislabeled[labelled], kind="stable")]] = range(1, labelled.sum() + 1)
+    none = np.zeros(len(labels), bool)
+    return Verdicts(
+        labelled=labelled,
+        predicted=suggested,
+        suggested=suggested,
+        suggested_action=actions(labels, suggested, p_suggested, wrong, none),
+        is_label_issue=wrong,
+        label_score=1 - p_mislabeled,
+        p_mislabeled=p_mislabeled,
+        p_suggested=p_suggested,
+        rank=rank,
+        neighbor_agreement=None,
+        mean_loss=np.where(wrong, -np.log((1 - p_suggested) / 2), -np.log(p_suggested)),
+        p_clean_gmm=np.where(wrong, 0.05, 0.95),
+        outlier_score=1.5 * p_suggested - 0.5,
+        is_outlier_issue=none,
+        noise_rate=NoiseRate(0.3333, 0.1, 0.6),
+        noise_matrix=np.array([[1.0, 0.0, 0.0], [1 / 3, 2 / 3, 0.0], [0.0, 0.25, 0.75]]),
+    )
 
 
 def write_run(folder: Path, run: Run, **summary: Any) -> None:

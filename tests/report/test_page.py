@@ -63,7 +63,7 @@ def test_page_shows_the_suspects_in_order(run: Run, run_dir: Path) -> None:
     text = page(run, run_dir)
     changes = re.findall(r'<div class="change">(.*?)</div>', text)
     assert changes == ["01 → =cat", "=cat → NA"]
-    assert "99.7 %" in text
+    assert "99.0 %" in text
     assert '<div class="fact"><b>2</b>suspect labels among 6 labelled images</div>' in text
     assert "&lt;b&gt;" in text, "settings are escaped"
 

@@ -110,8 +110,8 @@ def test_markdown_is_a_table_of_the_main_columns(run_dir: Path, tmp_path: Path) 
     assert (tmp_path / "noisy.md").read_text() == (
         "| rank | filename | given_label | suggested_label | p_mislabeled | suggested_action |\n"
         "| --- | --- | --- | --- | --- | --- |\n"
-        "| 1 | a/1.png | 01 | =cat | 0.997 | relabel |\n"
-        "| 2 | b/3, .png | =cat | NA | 0.987 | review |\n"
+        "| 1 | a/1.png | 01 | =cat | 0.990 | relabel |\n"
+        "| 2 | b/3, .png | =cat | NA | 0.640 | review |\n"
     )
 
 

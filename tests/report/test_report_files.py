@@ -107,7 +107,7 @@ def test_a_summary_that_is_not_finite_is_not_written(run: Run, tmp_path: Path) -
 def test_a_class_may_be_named_like_the_first_column_of_the_matrix(run: Run, tmp_path: Path) -> None:
     samples = replace(run.samples, classes=("b", "true_label", "z"))
     write_run(tmp_path, replace(run, samples=samples))
-    assert (tmp_path / "noise_matrix.csv").read_text().startswith("true_label,b,true_label,z\nb,0.")
+    assert (tmp_path / "noise_matrix.csv").read_text().startswith("true_label,b,true_label,z\nb,1.000000,0.000000,")
     assert read_noise_matrix(tmp_path) == pytest.approx(run.verdicts.noise_matrix, abs=1e-6)
 
 

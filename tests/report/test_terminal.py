@@ -24,8 +24,8 @@ def test_suspects_at_eighty_columns(run: Run) -> None:
         "",
         "rank   file         given → suggested   p wrong   action",
         "─────────────────────────────────────────────────────────",
-        "1   a/1.png      01 → =cat             0.997   relabel",
-        "2   b/3,\\n.png   =cat → NA             0.987   review",
+        "1   a/1.png      01 → =cat             0.990   relabel",
+        "2   b/3,\\n.png   =cat → NA             0.640   review",
         "",
     ]
 
