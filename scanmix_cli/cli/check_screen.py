@@ -6,6 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scanmix_cli.data.overview import ClassCount, Copies, Overview, Spread
+from scanmix_cli.data.wording import counted
 from scanmix_cli.report.terminal import printable
 
 BAR_WIDTH = 30
@@ -31,11 +32,14 @@ def _print(console: Console, line: str, style: str = "") -> None:
 
 def _head(found: Overview) -> list[str]:
     splits = ", ".join(f"{name} {count}" for name, count in found.splits.items())
-    lines = [f"{found.name}: {found.rows} images ({splits}), {found.readable} readable, {len(found.classes)} classes"]
+    lines = [
+        f"{found.name}: {counted(found.rows, 'image')} ({splits}), {found.readable} readable, "
+        f"{len(found.classes)} classes",
+    ]
     if found.unlabelled:
         lines.append(f"unlabelled: {found.unlabelled}")
     if found.ignored:
-        lines.append(f"ignored: {found.ignored} files or folders that are no images of a class")
+        lines.append(f"ignored, since no image of a class: {found.ignored}")
     return lines
 
 
@@ -88,8 +92,8 @@ def _copies(copies: Copies) -> list[str]:
     if not copies.sets:
         return ["exact copies: none"]
     lines = [
-        f"exact copies: {copies.images} images in {copies.sets} sets, "
-        f"{copies.conflicts} of them under more than one label; "
-        f"{copies.leaks} held-out images are in the training part too"
+        f"exact copies: {counted(copies.images, 'image')} in {counted(copies.sets, 'set')}",
+        f"  sets with more than one label: {copies.conflicts}",
+        f"  held-out images that are in the training part too: {copies.leaks}",
     ]
     return lines + [f"  {' = '.join(names)}" for names in copies.examples]

@@ -54,8 +54,8 @@ def require_readable(samples: Samples, pixels: Pixels) -> None:
     if len(np.unique(ids[ids != UNLABELLED])) < 2:
         bad = len(samples) - len(pixels.rows)
         raise DataError(
-            f"{samples.name} has readable training images of fewer than two classes ({bad} unreadable files); "
-            f"mend the files that `scanmix check DATA --out bad_files.csv` lists."
+            f"{samples.name} has readable training images of fewer than two classes "
+            f"({counted(bad, 'unreadable file')}); mend the files that `scanmix check DATA --out bad_files.csv` lists."
         )
 
 
