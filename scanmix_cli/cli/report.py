@@ -8,8 +8,10 @@ import pandas as pd
 import typer
 from rich.console import Console
 
+from scanmix_cli.cli import options
+from scanmix_cli.data.wording import counted
 from scanmix_cli.report.export import check_extension, export, records
-from scanmix_cli.report.files import read_noise_matrix, read_report, read_summary
+from scanmix_cli.report.files import read_noise_matrix, read_report, read_settings, read_summary
 from scanmix_cli.report.html import write_html
 from scanmix_cli.report.runs import latest_run
 from scanmix_cli.report.select import select
@@ -38,7 +40,7 @@ def report(
     threshold: Annotated[
         float | None, typer.Option(help="Rows whose label is wrong with probability P or more.", metavar="P")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Show or write the suspect labels of a run.
 
@@ -66,7 +68,7 @@ def report(
     if as_json:
         typer.echo(json.dumps(_answer(folder, out, rows, summary)))
     elif out is not None:
-        typer.echo(f"{len(rows)} row{'' if len(rows) == 1 else 's'} written to {out}", err=True)
+        typer.echo(f"{counted(len(rows), 'row')} written to {out}", err=True)
     else:
         limited = top is None and review_budget is None and not everything
         _show(rows, SCREEN if limited else len(rows))
@@ -99,7 +101,7 @@ def _write_page(path: Path, folder: Path, whole: pd.DataFrame, rows: pd.DataFram
         classes=summary["classes"],
         noise_matrix=read_noise_matrix(folder),
         summary=summary,
-        settings=summary.get("settings", {}),
+        settings=read_settings(folder),
         image_of=from_files(whole, Path(summary["data"]["root"])),
         suspects=rows[rows["rank"].notna()],
     )

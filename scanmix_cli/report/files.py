@@ -1,6 +1,7 @@
 """The tables of a run folder, written and read back."""
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,18 @@ from scanmix_cli.report.atomic import write_text
 from scanmix_cli.report.spreadsheet import csv_text, restored
 from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typed_table
 
-REPORT, CLEANED, NOISE_MATRIX, BAD_FILES, SUMMARY = (
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+REPORT, CLEANED, NOISE_MATRIX, BAD_FILES, SUMMARY, CONFIG = (
     "report.csv",
     "cleaned.csv",
     "noise_matrix.csv",
     "bad_files.csv",
     "summary.json",
+    "config.toml",
 )
 
 
@@ -148,6 +155,15 @@ def read_noise_matrix(run_dir: Path) -> np.ndarray:
         return table.iloc[:, 1:].to_numpy().astype(np.float64)
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read: name the folder of a finished run with `--run`.") from error
+
+
+def read_settings(run_dir: Path) -> dict[str, Any]:
+    """config.toml of a run folder as a nested table, empty where there is none."""
+    path = run_dir / CONFIG
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise DataError(f"{path} is no TOML ({error}): restore the file or remove it.") from error
 
 
 def read_summary(run_dir: Path) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from scanmix_cli.report.atomic import write_bytes
 from scanmix_cli.report.thumbnails import ImageOf, data_uri
 
 SHOWN = 200  # suspects with a picture: about 2 MB of page
-MATRIX_CLASSES = 30  # a larger matrix is no longer readable and gives way to the list of confusions
-CONFUSIONS = 20
+SHOWN_CLASSES = 30  # more bars are no longer read, and a larger matrix gives way to the list of confusions
+CONFUSIONS = 10
 BINS = 20
 
 
@@ -34,7 +34,7 @@ def write_html(
 
     report: the whole report (its index the row number), for the plots. suspects: the rows to show with pictures, in
     that order, by default all label issues; at most SHOWN of them. summary: as `write_run_tables` returns it. settings:
-    key to value, shown as they are.
+    the nested table of config.toml.
     """
     if suspects is None:
         suspects = ranked_issues(report)
@@ -51,7 +51,7 @@ def write_html(
         histogram=_histogram(report),
         matrix=_matrix(noise_matrix, classes),
         confusions=_confusions(noise_matrix, classes),
-        settings=settings,
+        settings=_flat(settings),
     )
     # a file name that is no UTF-8 cannot stand in a page: show its bytes
     write_bytes(path, page.encode("utf-8", "backslashreplace"))
@@ -60,6 +60,14 @@ def write_html(
 def ranked_issues(report: pd.DataFrame) -> pd.DataFrame:
     """Rows with a label issue, most suspect first."""
     return report[report["is_label_issue"].fillna(False).astype(bool)].sort_values("rank", kind="stable")
+
+
+def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings with dotted keys."""
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flat
 
 
 def _card(row: Any, image_of: ImageOf) -> dict[str, Any]:
@@ -77,13 +85,17 @@ def _card(row: Any, image_of: ImageOf) -> dict[str, Any]:
 
 
 def _class_bars(report: pd.DataFrame, classes: Sequence[str]) -> list[dict[str, Any]]:
-    """Per class: images labelled so, suspects among them, and both as percentages of the largest class."""
+    """Per class: images labelled so, suspects among them, and both as percentages of the largest class.
+
+    In class order; of many classes those with the most suspects.
+    """
     train = report[(report["split"] == TRAIN) & (report["error_code"] == VALID)]
     given = train["given_label"].value_counts()
     wrong = train.loc[train["is_label_issue"].fillna(False).astype(bool), "given_label"].value_counts()
     largest = max((int(given.get(name, 0)) for name in classes), default=0) or 1
     bars = []
-    for name in classes:
+    most = sorted(classes, key=lambda name: -int(wrong.get(name, 0)))[:SHOWN_CLASSES]
+    for name in sorted(most):
         total, suspect = int(given.get(name, 0)), int(wrong.get(name, 0))
         bars.append(
             {
@@ -110,9 +122,9 @@ def _histogram(report: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _matrix(matrix: np.ndarray, classes: Sequence[str]) -> list[dict[str, Any]] | None:
-    if len(classes) > MATRIX_CLASSES:
+    if len(classes) > SHOWN_CLASSES:
         return None
-    heat = matrix - np.diag(np.diag(matrix))  # only what is wrong is coloured
+    heat = np.sqrt(matrix - np.diag(np.diag(matrix)))  # only what is wrong is coloured, the root shows small shares
     return [
         {"name": name, "cells": [(float(p), float(h)) for p, h in zip(matrix[k], heat[k], strict=True)]}
         for k, name in enumerate(classes)

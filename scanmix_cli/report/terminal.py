@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from scanmix_cli.data.wording import counted
 from scanmix_cli.evidence.noise_rate import LEVEL
 from scanmix_cli.evidence.verdicts import DROP, RELABEL, REVIEW
 from scanmix_cli.report.export import records
@@ -57,18 +58,18 @@ def closing_panel(summary: dict[str, Any]) -> str:
     todo = ", ".join(f"{counts[action]} to {action}" for action in (RELABEL, REVIEW, DROP) if counts[action])
     interval = f"{_percent(rate['low'])} to {_percent(rate['high'])}"
     lines = [
-        f"{found} suspect label{'' if found == 1 else 's'} in {counts['labelled']} labelled images"
+        f"{counted(found, 'suspect label')} in {counted(counts['labelled'], 'labelled image')}"
         + (f": {todo}" if todo else ""),
         f"estimated noise rate {_percent(rate['estimate'])} ({100 * LEVEL:.0f} % interval {interval})",
     ]
     if counts["unlabelled"]:
-        lines.append(f"{counts['unlabelled']} unlabelled images got a suggested label")
+        lines.append(f"{counted(counts['unlabelled'], 'unlabelled image')} got a suggested label")
     if counts["unreadable"]:
-        lines.append(f"{counts['unreadable']} files could not be read: {BAD_FILES}")
+        lines.append(f"{counted(counts['unreadable'], 'file')} could not be read: {BAD_FILES}")
     lines += [
         "",
         f"files    {summary['run']}",
-        f"         {CLEANED} ({counts['cleaned']} images with cleaned labels), {REPORT} (all scores)",
+        f"         {CLEANED} ({counted(counts['cleaned'], 'image')} with cleaned labels), {REPORT} (all scores)",
         "next     scanmix report --out noisy.csv",
     ]
     rule = "-" * min(PANEL_WIDTH, max(len(line) for line in lines))

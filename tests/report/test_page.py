@@ -108,6 +108,15 @@ def test_a_matrix_of_many_classes_gives_way_to_the_confusions(run: Run, run_dir:
     assert '<tr><th>class 3</th><td class="left">class 7</td><td>25.0</td></tr>' in text
 
 
+def test_of_many_classes_those_with_most_suspects_are_shown(
+    run: Run, run_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scanmix_cli.report.html.SHOWN_CLASSES", 2)
+    text = page(run, run_dir)
+    assert re.findall(r'<span class="name">(.*?)</span>', text) == ["01", "=cat"]
+    assert "The 2 classes with the most suspects of 3." in text
+
+
 def test_class_bars_count_the_given_labels(run: Run, run_dir: Path) -> None:
     numbers = re.findall(r'<span class="number">(.*?)</span>', page(run, run_dir))
     assert numbers == ["1 of 2 (50.0 %)", "1 of 2 (50.0 %)", "0 of 2 (0.0 %)"]

@@ -121,6 +121,11 @@ def test_html_is_the_page_of_the_choice(run_dir: Path, tmp_path: Path) -> None:
     invoke("--run", run_dir, "--all", "--out", tmp_path / "all.html")
     text = (tmp_path / "all.html").read_text()
     assert text.count('<article class="card">') == 6
+    assert "schedule.epochs" not in text
+    (run_dir / "config.toml").write_text("seed = 7\n[schedule]\nepochs = 60\n")
+    invoke("--run", run_dir, "--all", "--out", tmp_path / "all.html")
+    text = (tmp_path / "all.html").read_text()
+    assert '<tr><th>schedule.epochs</th><td class="left">60</td></tr>' in text
     assert text.index("#1<") < text.index("#2<") < text.index("#6<")
 
 

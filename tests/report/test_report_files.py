@@ -10,7 +10,7 @@ from report_run import CLASSES, Run, write_run
 
 from scanmix_cli.errors import DataError, RunError
 from scanmix_cli.report.atomic import write_text
-from scanmix_cli.report.files import cleaned_labels, read_noise_matrix, read_report, read_summary
+from scanmix_cli.report.files import cleaned_labels, read_noise_matrix, read_report, read_settings, read_summary
 
 
 def test_report_is_read_back_as_it_was(run: Run, run_dir: Path) -> None:
@@ -141,6 +141,15 @@ def test_a_broken_summary_or_matrix_is_an_error(tmp_path: Path) -> None:
         read_summary(tmp_path)
     with pytest.raises(DataError, match=r"noise_matrix\.csv cannot be read: name the folder of a finished run"):
         read_noise_matrix(tmp_path)
+
+
+def test_settings_of_a_run(tmp_path: Path) -> None:
+    assert read_settings(tmp_path) == {}
+    (tmp_path / "config.toml").write_text("seed = 1\n[scan]\nepochs = 2\n")
+    assert read_settings(tmp_path) == {"seed": 1, "scan": {"epochs": 2}}
+    (tmp_path / "config.toml").write_text("seed = ")
+    with pytest.raises(DataError, match=r"config\.toml is no TOML \(.*\): restore the file or remove it\.$"):
+        read_settings(tmp_path)
 
 
 def test_a_file_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
