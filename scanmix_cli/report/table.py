@@ -57,7 +57,8 @@ def build_report(
 
     train_rows int64 (N,): the row of each verdict. held_out: int64 (M,) rows and int64 (M,) predicted classes of
     readable held-out images, which get a prediction and nothing else. duplicates int64 (rows,): number of the set of
-    identical images a row belongs to, -1 in none (`data.duplicates.exact_duplicates`); without it the duplicate columns stay blank.
+    identical images a row belongs to, -1 in none (`data.duplicates.exact_duplicates`); without it the
+    duplicate columns stay blank.
     """
     rows = len(samples)
     classes = np.array(samples.classes, dtype=object)
