@@ -20,6 +20,7 @@ from scanmix_cli.data.overview import overview
 from scanmix_cli.data.pixels import Pixels, load_pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.data.sources import read_samples
+from scanmix_cli.data.wording import counted
 from scanmix_cli.errors import DataError, SettingsError
 from scanmix_cli.report.atomic import write_text
 from scanmix_cli.report.spreadsheet import csv_text
@@ -86,4 +87,4 @@ def _write_bad_files(out: Path, samples: Samples, pixels: Pixels) -> None:
     names = samples.table["filename"].to_numpy()[bad]
     columns = {"filename": names, "error_code": pixels.error_codes[bad], "message": pixels.messages[bad]}
     write_text(out, csv_text(pd.DataFrame(columns, dtype=object)))
-    typer.echo(f"{len(bad)} unreadable files written to {out}", err=True)
+    typer.echo(f"{counted(len(bad), 'unreadable file')} written to {out}", err=True)

@@ -20,7 +20,7 @@ STRONG_IMBALANCE = 10
 def require_classes(data: Path, splits: list[str], labels: list[str]) -> None:
     """Raise DataError unless at least two classes have a training row."""
     if TRAIN not in splits:
-        found = ", ".join(sorted(set(splits)))
+        found = quoted(sorted(set(splits)))
         raise DataError(
             f"{data} has no row in split 'train', only in {found}; name another column with --split-column."
         )

@@ -1,7 +1,9 @@
 """Which columns of a table hold the image path, the label and the split."""
 
+import os
 from dataclasses import dataclass
 
+from scanmix_cli.data.listing import IMAGE_SUFFIXES
 from scanmix_cli.data.tables import Table
 from scanmix_cli.data.text import normal_name
 from scanmix_cli.errors import DataError
@@ -65,6 +67,10 @@ def _find(table: Table, chosen: str | None, known: tuple[str, ...], option: str)
 
 
 def _missing(table: Table, what: str, option: str) -> DataError:
+    if any(os.path.splitext(name)[1].casefold() in IMAGE_SUFFIXES for name in table.columns):
+        return DataError(
+            f"{table.path} has no header, since its first line names an image; add the line file_name,label."
+        )
     return DataError(
         f"{table.path} has no {what} under a known name; columns found: {_list(table)}; name it with {option}."
     )

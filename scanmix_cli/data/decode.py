@@ -21,7 +21,7 @@ UNSUPPORTED = "ERROR_UNSUPPORTED"
 MAX_PIXELS = 178_956_970  # where Pillow itself refuses to open: twice its default Image.MAX_IMAGE_PIXELS
 
 # Formats with a mark of their own at the start: without one (TGA, DIB) garbage passes for a picture; EPS runs programs.
-_FORMATS = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM", "JPEG2000", "AVIF", "ICO", "QOI", "HEIF")
+_FORMATS = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM", "JPEG2000", "AVIF", "ICO", "QOI")
 _ANIMATIONS = frozenset({"GIF", "WEBP", "PNG", "AVIF"})
 _ORIENTATION_TAG = 0x0112
 _UPRIGHT = {

@@ -35,11 +35,13 @@ def read_folder(folder: Path, leave_out: Path | None = None) -> Rows:
             rows.splits.append(_split_name(parts[0]) if splits else TRAIN)
             rows.labels.append(parts[1] if splits else parts[0])
     if TRAIN not in rows.splits:
-        _raise_flat(folder, splits, loose)
+        raise _without_classes(folder, splits, loose)
     rows.paths = [f"{folder.absolute()}/{name}" for name in rows.filenames]
     rows.classes = {name for split in splits for name in sub_folders(folder / split)} if splits else set(folders)
     rows.ignored += len(loose) + len(elsewhere)
     rows.warnings = _left_out(loose, "not in a class folder") + _left_out(elsewhere, "not in a split folder")
+    if not splits:
+        rows.warnings += [f"Folder '{name}' is taken for a class, not for a split." for name in _known_splits(folders)]
     return rows
 
 
@@ -51,11 +53,11 @@ def has_classes(folder: Path) -> bool:
 def _split_folders(folder: Path, folders: list[str], with_images: set[str]) -> list[str]:
     """Names of the split folders, [] where the sub-folders are classes.
 
-    A class may be called `train`: it is a split only next to a held-out split or as the only folder, holding classes.
+    A class may be called `train`: it is a split only next to a held-out split or as the only folder with images.
     """
-    known = [name for name in folders if name.casefold() in SPLIT_FOLDERS]
+    known = _known_splits(folders)
     train = [name for name in known if is_train_name(name)]
-    if train and (len(known) > len(train) or with_images <= set(train)) and any(sub_folders(folder / t) for t in train):
+    if train and (len(known) > len(train) or with_images <= set(train)):
         return known
     if known and not train and with_images <= set(known):
         raise DataError(
@@ -65,14 +67,23 @@ def _split_folders(folder: Path, folders: list[str], with_images: set[str]) -> l
     return []
 
 
+def _known_splits(folders: list[str]) -> list[str]:
+    return [name for name in folders if name.casefold() in SPLIT_FOLDERS]
+
+
 def _split_name(folder_name: str) -> str:
     return TRAIN if is_train_name(folder_name) else folder_name
 
 
-def _raise_flat(folder: Path, splits: list[str], loose: list[str]) -> None:
-    place = folder / next((s for s in splits if is_train_name(s)), "") if splits else folder
-    raise DataError(
-        f"{place} holds {counted(len(loose), 'image')} but no class sub-folders; "
+def _without_classes(folder: Path, splits: list[str], loose: list[str]) -> DataError:
+    """The error for a folder that has no training image in a class folder."""
+    train = next((split for split in splits if is_train_name(split)), None)
+    place = folder / train if train else folder
+    found = [name for name in loose if train is None or name.startswith(f"{train}/")]
+    if not found:
+        return DataError(f"{place} holds no images; give it a sub-folder of images for each class.")
+    return DataError(
+        f"{place} holds {counted(len(found), 'image')} but no class sub-folders; "
         f"put each class into a sub-folder of its own or give the labels with --labels TABLE."
     )
 

@@ -59,7 +59,17 @@ def test_class_missing_from_one_split_does_not_move_the_other_ids(tmp_path: Path
 
 def test_class_may_be_called_train(tmp_path: Path) -> None:
     make_folder(tmp_path, ["bus/1.png", "train/1.png", "train/old/2.png"])
-    assert read_samples(tmp_path).classes == ("bus", "train")
+    samples = read_samples(tmp_path)
+    assert samples.classes == ("bus", "train")
+    assert "Folder 'train' is taken for a class, not for a split." in samples.warnings
+
+
+def test_images_outside_the_splits_are_left_out_and_said(tmp_path: Path) -> None:
+    make_folder(tmp_path, ["train/a/1.png", "train/b/1.png", "test/a/1.png", "spare/a/1.png", "spare/a/2.png"])
+    samples = read_samples(tmp_path)
+    assert set(samples.table["split"]) == {"train", "test"}
+    assert samples.ignored == 2
+    assert "Left out, since not in a split folder: 2 images, such as spare/a/1.png." in samples.warnings
 
 
 def test_litter_is_ignored_and_counted(tmp_path: Path) -> None:
@@ -189,7 +199,16 @@ def test_metadata_without_labels_leaves_them_to_the_folders(tmp_path: Path) -> N
             "put each class into a sub-folder of its own or give the labels with --labels TABLE.",
         ),
         (
-            ["train/1.png", "val/cat/1.png", "train/cat/.x/1.png"],
+            ["train/1.png", "train/2.png", "test/3.png"],
+            "{data}/train holds 2 images but no class sub-folders; "
+            "put each class into a sub-folder of its own or give the labels with --labels TABLE.",
+        ),
+        (
+            ["train/.hidden.png", "val/cat/1.png"],
+            "{data}/train holds no images; give it a sub-folder of images for each class.",
+        ),
+        (
+            ["train/1.png"],
             "{data}/train holds 1 image but no class sub-folders; "
             "put each class into a sub-folder of its own or give the labels with --labels TABLE.",
         ),

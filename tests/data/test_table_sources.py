@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -10,7 +9,6 @@ from image_files import make_folder, save_picture, write_table
 
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.data.sources import read_samples
-from scanmix_cli.errors import DataError
 
 TWO = "file_name,label\na.png,cat\nb.png,dog\n"
 
@@ -241,123 +239,3 @@ def test_test_table_joins_with_its_own_columns(tmp_path: Path) -> None:
     assert samples.table["path"][2] == str(tmp_path / "held" / "1.png")
     assert samples.table["a"].tolist() == ["x", "y", ""]
     assert samples.table["b"].tolist() == ["", "", "z"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "options", "message"),
-    [
-        ("t.csv", b"", {}, "{t} has no rows; give a table with one row per image."),
-        ("t.csv", b"file_name,label\n", {}, "{t} has no rows; give a table with one row per image."),
-        ("t.jsonl", b"", {}, "{t} has no rows; give a table with one row per image."),
-        (
-            "t.csv",
-            b"file_name,tag\na,cat\n",
-            {},
-            "{t} has no label column under a known name; columns found: file_name, tag; name it with --label-column.",
-        ),
-        (
-            "t.csv",
-            b"where,label\na,cat\n",
-            {},
-            "{t} has no column of image paths under a known name; columns found: where, label; "
-            "name it with --path-column.",
-        ),
-        (
-            "t.csv",
-            b"a,b\nx,cat\n",
-            {"label_column": "c"},
-            "{t} has no column 'c' (--label-column); columns found: a, b.",
-        ),
-        (
-            "t.csv",
-            b"file_name,label\nx,cat\n",
-            {"split_column": "part"},
-            "{t} has no column 'part' (--split-column); columns found: file_name, label.",
-        ),
-        (
-            "t.csv",
-            b"file_name,label\na,cat\nb,dog,big\n",
-            {},
-            "{t}, line 3, has 3 cells where the header has 2; "
-            "quote cells that contain ',' or name the separator with --sep.",
-        ),
-        (
-            "t.csv",
-            b'file_name,label\na,cat\n"b,dog\nc,dog\n',
-            {},
-            "{t}, line 4, is no valid row (unexpected end of data); look for a quote that is not closed.",
-        ),
-        (
-            "t.csv",
-            b"file_name,label\na,\nb,\n",
-            {},
-            "{t} has no labelled training image; fill in the label column.",
-        ),
-        (
-            "t.csv",
-            b"file_name,label\na,cat\nb,\n",
-            {},
-            "{t} has training images of only one class, 'cat'; add a second class.",
-        ),
-        (
-            "t.csv",
-            b"file_name,label,split\na,cat,fold1\nb,dog,fold2\n",
-            {},
-            "{t} has no row in split 'train', only in fold1, fold2; name another column with --split-column.",
-        ),
-        ("t.csv", b"file_name,label\na,\x81\n", {}, "{t} is not UTF-8 text; name its encoding with --encoding."),
-        (
-            "t.csv",
-            b"file_name,label\na,\xff\n",
-            {"encoding": "utf-8"},
-            "{t} is not utf-8 text (byte 18); name its encoding with --encoding.",
-        ),
-        (
-            "t.csv",
-            b"file_name,label\na,cat\n",
-            {"encoding": "klingon"},
-            "'klingon' is no known text encoding; give --encoding a name such as utf-8 or cp1252.",
-        ),
-        (
-            "t.csv",
-            b"file_name,label\na,cat\n",
-            {"sep": "::"},
-            "--sep needs one character between cells, not '::'; a tab is written \\t.",
-        ),
-        (
-            "t.jsonl",
-            b'{"path": 1}\n{oops\n',
-            {},
-            "{t}, line 2, is no valid JSON (Expecting property name enclosed in double quotes); "
-            "write one object per line.",
-        ),
-        ("t.jsonl", b"[1]\n", {}, "{t}, row 1, is no JSON object; write one object per line, with a path and a label."),
-        (
-            "t.jsonl",
-            b'{"path": "a", "label": ["x", "y"]}\n',
-            {},
-            "{t}, row 1: column 'label' holds list where one text is needed; give one path and one label per row.",
-        ),
-        ("t.xlsx", b"PK", {}, "{t} is neither a folder nor a table; tables end in .csv, .tsv, .jsonl or .parquet."),
-        (
-            "t.csv",
-            TWO.encode(),
-            {"labels": Path("x.csv")},
-            "--labels goes with a folder of images, but {t} is a file; give the table alone.",
-        ),
-    ],
-)
-def test_unusable_tables_are_refused_in_one_sentence(
-    tmp_path: Path, name: str, content: bytes, options: dict[str, Any], message: str
-) -> None:
-    table = tmp_path / name
-    table.write_bytes(content)
-    with pytest.raises(DataError) as caught:
-        read_samples(table, **options)
-    assert str(caught.value) == message.replace("{t}", str(table))
-
-
-def test_damaged_parquet_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "t.parquet").write_bytes(b"PAR1 and nothing more")
-    with pytest.raises(DataError, match=r"t\.parquet cannot be read as Parquet"):
-        read_samples(tmp_path / "t.parquet")
