@@ -19,8 +19,7 @@ def grayscale(pixels: Tensor) -> Tensor:
 
 def blend_(pixels: Tensor, base: Tensor, factor: Tensor) -> Tensor:
     """factor * pixels + (1 - factor) * base, in place; `base` broadcasts against `pixels`, `factor` is (B,)."""
-    factor = factor.view(-1, 1, 1, 1)
-    return pixels.mul_(factor).add_(base * (1 - factor))
+    return pixels.lerp_(base, (1 - factor).view(-1, 1, 1, 1))
 
 
 def adjust_brightness_(pixels: Tensor, factor: Tensor) -> Tensor:
@@ -55,7 +54,7 @@ def adjust_hue(pixels: Tensor, shift: Tensor) -> Tensor:
     # Grey pixels have chroma 0 and any hue will do: the numerator is 0 as well.
     hue = sector.div_((6 * chroma).clamp_(min=1e-6)).add_(shift.view(-1, 1, 1, 1))
     # Red, green, blue: 5/6, 3/6, 1/6 of the circle, plus one turn so that the fraction below never sees a negative.
-    thirds = torch.arange(11, 6, -2, device=pixels.device).view(1, 3, 1, 1) / 6
+    thirds = torch.arange(11 / 6, 1, -1 / 3, device=pixels.device).view(1, 3, 1, 1)
     weight = (hue + thirds).frac_().sub_(1 / 3).abs_().mul_(-6).add_(2).clamp_(0, 1)
     return weight.mul_(chroma.neg_()).add_(value)
 
@@ -66,12 +65,12 @@ def random_jitter(pixels: Tensor, uniforms: Tensor) -> Tensor:
     `uniforms` (JITTER_DRAWS, B); `pixels` is overwritten. The four adjustments keep this order for every image;
     torchvision shuffles them.
     """
-    applied = uniforms[4] < 0.8
-    factors = torch.where(applied, 0.6 + 0.8 * uniforms[:3], 1.0)
+    amounts = (uniforms[:4] * 2).sub_(1).mul_(uniforms[4] < 0.8)
+    factors = (amounts[:3] * 0.4).add_(1)
     adjust_brightness_(pixels, factors[0])
     adjust_contrast_(pixels, factors[1])
     adjust_saturation_(pixels, factors[2])
-    return adjust_hue(pixels, torch.where(applied, 0.2 * uniforms[3] - 0.1, 0.0))
+    return adjust_hue(pixels, amounts[3] * 0.1)
 
 
 def random_grayscale_(pixels: Tensor, uniforms: Tensor) -> Tensor:

@@ -48,43 +48,52 @@ def center_crop(images: Tensor, size: int) -> Tensor:
 
 def random_boxes(
     uniforms: Tensor, height: int, width: int, scale: tuple[float, float], ratio: tuple[float, float]
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Boxes of torchvision's `RandomResizedCrop.get_params`: top, left, height, width, each float (B,) of whole pixels.
+) -> tuple[Tensor, Tensor]:
+    """Boxes as torchvision's `RandomResizedCrop` draws them: corners (top, left) and sides (height, width).
 
-    `uniforms` (BOX_DRAWS, B). All ten attempts of an image are drawn at once and the first that fits is taken: the
-    distribution of torchvision's loop without a decision on the host.
+    `uniforms` (BOX_DRAWS, B); both results float (2, B) of whole pixels. All ten attempts of an image are drawn at once
+    and the first that fits is taken: the distribution of torchvision's loop without a decision on the host. Where none
+    fits the box has torchvision's fall-back sides, at a random place instead of the centre.
     """
     areas, shapes, place = uniforms.split((BOX_ATTEMPTS, BOX_ATTEMPTS, 2))
-    area = height * width * (scale[0] + areas * (scale[1] - scale[0]))
-    aspect = torch.exp(math.log(ratio[0]) + shapes * math.log(ratio[1] / ratio[0]))
-    box_width, box_height = (area * aspect).sqrt().round(), (area / aspect).sqrt().round()
-    fits = (box_width > 0) & (box_width <= width) & (box_height > 0) & (box_height <= height)
-    first = fits.int().argmax(0, keepdim=True)
-    fallback_width = min(width, round(height * ratio[1]))
-    fallback_height = min(height, round(width / ratio[0]))
-    found = fits.any(0)
-    box_width = torch.where(found, box_width.gather(0, first)[0], fallback_width)
-    box_height = torch.where(found, box_height.gather(0, first)[0], fallback_height)
-    top = torch.where(found, (place[0] * (height - box_height + 1)).floor(), (height - fallback_height) // 2)
-    left = torch.where(found, (place[1] * (width - box_width + 1)).floor(), (width - fallback_width) // 2)
-    return top, left, box_height, box_width
+    low, high = math.log(ratio[0]) / 2, math.log(ratio[1]) / 2
+    root = (areas * (height * width * (scale[1] - scale[0]))).add_(height * width * scale[0]).sqrt_()
+    stretch = (shapes * (high - low)).add_(low).exp_()
+    attempts = torch.stack((root / stretch, root * stretch)).round_().clamp_(min=1)
+    image_sides = pair(height, width, uniforms.device)
+    fits, first = (attempts <= image_sides[:, :, None]).all(0).max(0)
+    sides = attempts.gather(1, first.expand(2, 1, -1))[:, 0]
+    fallback = min(height, round(width / ratio[0])), min(width, round(height * ratio[1]))
+    sides = torch.where(fits, sides, pair(*fallback, uniforms.device))
+    return (image_sides + 1 - sides).mul_(place).floor_(), sides
 
 
-def resample_weights(start: Tensor, length: Tensor, size: int, extent: int, flip: Tensor | None = None) -> Tensor:
-    """Matrices (B, size, extent) that resize the pixels [start, start + length) of an axis to `size` pixels.
+def pair(first: float, second: float, device: torch.device) -> Tensor:
+    """Float (2, 1), filled on the device."""
+    values = torch.full((2, 1), float(second), device=device)
+    if first != second:
+        values[0] = first
+    return values
+
+
+def resize_matrices(corners: Tensor, sides: Tensor, flip: Tensor, size: int, extent: int) -> Tensor:
+    """Matrices (2, B, size, extent) that resize rows and columns of a box to `size`, columns reversed where `flip`.
 
     The triangle filter of Pillow's BILINEAR, widened when shrinking (antialiasing) and never reading outside the box.
-    `flip` bool (B,) reverses the output axis.
+    `corners` and `sides` float (2, B), `flip` bool (B,); `extent` is the longer side of the images.
     """
-    output = torch.arange(size, device=start.device) + 0.5
-    position = output.expand(len(start), size) if flip is None else torch.where(flip[:, None], size - output, output)
-    step = (length / size)[:, None]
-    center = start[:, None] + position * step
-    pixel = torch.arange(extent, device=start.device) + 0.5
-    inside = (pixel > start[:, None]) & (pixel < (start + length)[:, None])
-    distance = (pixel - center[:, :, None]).abs_()
-    weights = distance.mul_(-1 / step.clamp(min=1)[:, :, None]).add_(1).clamp_(min=0).mul_(inside[:, None, :])
-    return weights.div_(weights.sum(2, keepdim=True))
+    pixel = torch.arange(0.5, extent, device=corners.device)
+    output = torch.arange(0.5, size, device=corners.device)
+    ends = corners + sides
+    inside = (pixel > corners[:, :, None]) & (pixel < ends[:, :, None])
+    step = sides / size
+    origin = torch.stack((corners[0], torch.where(flip, ends[1], corners[1])))
+    slope = torch.stack((step[0], torch.where(flip, -step[1], step[1])))
+    center = torch.addcmul(origin[:, :, None], slope[:, :, None], output)
+    distance = (pixel - center[:, :, :, None]).abs_()
+    weights = distance.div_(step.clamp(min=1).neg_()[:, :, None, None]).add_(1).clamp_(min=0)
+    weights.mul_(inside[:, :, None, :])
+    return weights.div_(weights.sum(3, keepdim=True))
 
 
 def separable_resample(pixels: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
@@ -93,15 +102,15 @@ def separable_resample(pixels: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     return rows[:, None] @ across.unflatten(1, pixels.shape[1:3])
 
 
-def resized_crop_flip(images: Tensor, box: tuple[Tensor, Tensor, Tensor, Tensor], flip: Tensor, size: int) -> Tensor:
-    """Crop each image to its `box` (top, left, height, width), resize to `size`, mirror where `flip` bool (B,).
+def resized_crop_flip(images: Tensor, corners: Tensor, sides: Tensor, flip: Tensor, size: int) -> Tensor:
+    """Crop each image to its box, resize to `size`, mirror where `flip` bool (B,).
 
-    Returns float (B, C, size, size) in grey levels, within one level of Pillow, which rounds after each axis.
+    `corners` (top, left) and `sides` (height, width) float (2, B). Returns float (B, C, size, size) in grey levels,
+    within one level of Pillow, which rounds after each axis.
     """
-    top, left, box_height, box_width = box
-    rows = resample_weights(top, box_height, size, images.shape[2])
-    columns = resample_weights(left, box_width, size, images.shape[3], flip)
-    return separable_resample(images.float(), rows, columns)
+    height, width = images.shape[2:]
+    rows, columns = resize_matrices(corners, sides, flip, size, max(height, width))
+    return separable_resample(images.float(), rows[:, :, :height], columns[:, :, :width])
 
 
 def random_resized_crop_flip(images: Tensor, uniforms: Tensor, size: int, smallest: float) -> Tensor:
@@ -110,27 +119,34 @@ def random_resized_crop_flip(images: Tensor, uniforms: Tensor, size: int, smalle
     `uniforms` (BOX_DRAWS + 1, B); returns float (B, C, size, size) in grey levels.
     """
     height, width = images.shape[2:]
-    box = random_boxes(uniforms[:BOX_DRAWS], height, width, (smallest, 1.0), (3 / 4, 4 / 3))
-    return resized_crop_flip(images, box, uniforms[BOX_DRAWS] < 0.5, size)
+    corners, sides = random_boxes(uniforms[:BOX_DRAWS], height, width, (smallest, 1.0), (3 / 4, 4 / 3))
+    return resized_crop_flip(images, corners, sides, uniforms[BOX_DRAWS] < 0.5, size)
 
 
-def warp_nearest(images: Tensor, matrices: Tensor) -> Tensor:
-    """Nearest-neighbour affine warp with black fill, as Pillow's `Image.transform(AFFINE, NEAREST)`.
+def warp_coordinates(matrices: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
+    """Where the pixels of a warp come from, in Pillow's 16.16 fixed point, as what a column and what a row adds.
 
-    `matrices` float (6, B): a, b, c, d, e, f map output to input, x = a x' + b y' + c and y = d x' + e y' + f. Like
-    Pillow this counts in 16.16 fixed point from the centre of the first pixel.
+    `matrices` float (2, 3, ..., B) map output to input, x = a x' + b y' + c (first) and y likewise. Returns int32
+    (2, ..., B, width) and (2, ..., B, height); their sum is x and y plus one, the place in an image with a border.
+    """
+    a, b, c = matrices.unbind(1)
+    # Pillow rounds the coefficients and the centre of the first pixel to fixed point and then only adds.
+    fixed = torch.stack((a, b, c + a * 0.5 + b * 0.5 + 1)).mul_(1 << FIXED_POINT).add_(0.5).floor_().int()
+    by_column, by_row, origin = fixed[..., None]
+    across = torch.arange(width, device=matrices.device, dtype=torch.int32)
+    down = torch.arange(height, device=matrices.device, dtype=torch.int32)
+    return origin + by_column * across, by_row * down
+
+
+def warp_nearest(images: Tensor, across: Tensor, down: Tensor) -> Tensor:
+    """Nearest-neighbour warp with black fill, as Pillow's `Image.transform(AFFINE, NEAREST)`.
+
+    `across` int32 (2, B, W) and `down` int32 (2, B, H) from `warp_coordinates`.
     """
     height, width = images.shape[2:]
-    a, b, c, d, e, f = matrices
-    origin = torch.stack((c + a * 0.5 + b * 0.5, f + d * 0.5 + e * 0.5))
-    fixed = (torch.cat((matrices, origin)) * (1 << FIXED_POINT) + 0.5).floor().int()
-    a, b, _, d, e, _, x0, y0 = fixed[:, :, None]
-    across = torch.arange(width, device=images.device, dtype=torch.int32)
-    down = torch.arange(height, device=images.device, dtype=torch.int32)
+    coordinates = across[:, :, None, :] + down[:, :, :, None]
+    coordinates >>= FIXED_POINT
+    x, y = coordinates
     # A border of one black pixel takes whatever falls outside.
-    x = (x0 + a * across)[:, None, :] + (b * down)[:, :, None]
-    y = (y0 + d * across)[:, None, :] + (e * down)[:, :, None]
-    x >>= FIXED_POINT
-    y >>= FIXED_POINT
-    index = y.clamp_(-1, height).mul_(width + 2).add_(x.clamp_(-1, width)).add_(width + 3)
+    index = y.clamp_(0, height + 1).mul_(width + 2).add_(x.clamp_(0, width + 1))
     return gather_pixels(functional.pad(images, [1, 1, 1, 1]), index.long())

@@ -1,8 +1,11 @@
 """The 14 Pillow operations of the strong augmentation, for a batch of uint8 images with one operation per image.
 
 Every image goes through the same kernels: one nearest-neighbour warp (rotate, shear, translate), one table look-up
-(solarize, posterize, brightness, contrast, autocontrast, equalize) and one blend (color, sharpness). For an image whose
+(solarize, posterize, autocontrast, equalize) and one blend (brightness, contrast, color, sharpness). For an image whose
 operation is in another group, a group's parameters are those of the identity.
+
+Quotients of whole numbers get half a unit added before they are rounded down. That changes no result and keeps it the
+same on devices and compilers whose division is off by the last bit.
 """
 
 import math
@@ -10,7 +13,7 @@ import math
 import torch
 from torch import Tensor
 
-from scanmix_cli.augment.geometry import warp_nearest
+from scanmix_cli.augment.geometry import warp_coordinates, warp_nearest
 
 # Plain integers in the order of their groups: torch.compile takes a comparison with an enum member for a Python one.
 OPERATIONS = 14
@@ -34,7 +37,7 @@ def random_magnitudes(operations: Tensor, uniforms: Tensor) -> Tensor:
 
 
 def warp_matrices(operations: Tensor, magnitudes: Tensor, height: int, width: int) -> Tensor:
-    """Maps from output to input pixels (6, B) as Pillow's `rotate` and `transform` use them."""
+    """Maps from output to input pixels, float (2, 3, ...) for `operations` (...), those of Pillow's methods."""
 
     def only(operation: int) -> Tensor:
         return torch.where(operations == operation, magnitudes, 0.0)
@@ -43,7 +46,8 @@ def warp_matrices(operations: Tensor, magnitudes: Tensor, height: int, width: in
     cos, sin = angle.cos(), angle.sin()
     x_shift = (1 - cos) * (width / 2) - sin * (height / 2) + only(TRANSLATE_X) * width
     y_shift = sin * (width / 2) + (1 - cos) * (height / 2) + only(TRANSLATE_Y) * height
-    return torch.stack((cos, sin + only(SHEAR_X), x_shift, only(SHEAR_Y) - sin, cos, y_shift))
+    rows = (cos, sin + only(SHEAR_X), x_shift, only(SHEAR_Y) - sin, cos, y_shift)
+    return torch.stack(rows).view(2, 3, *operations.shape)
 
 
 def luminance(pixels: Tensor) -> Tensor:
@@ -64,67 +68,64 @@ def smooth(images: Tensor, pixels: Tensor) -> Tensor:
     total = rows[..., :-2] + rows[..., 1:-1]
     total.add_(rows[..., 2:]).add_(short[:, :, 1:-1, 1:-1], alpha=4)
     result = pixels.clone()
-    result[:, :, 1:-1, 1:-1] = total.float().div_(13).add_(0.5).floor_()
+    result[:, :, 1:-1, 1:-1] = total.float().add_(6.5).div_(13).floor_()
     return result
 
 
-def point_tables(operation: Tensor, magnitude: Tensor, mean: Tensor) -> Tensor:
-    """New grey level of each old one, float (B, 1, 256), for the operations that need no histogram; others 0.
+def point_tables(operations: Tensor, magnitudes: Tensor) -> Tensor:
+    """New grey level of each old one for solarize and posterize, the identity for the rest: float (..., 1, 256)."""
+    operations, magnitudes = operations[..., None, None], magnitudes[..., None, None]
+    levels = torch.arange(256.0, device=operations.device)
+    tables = torch.where((operations == SOLARIZE) & (levels >= magnitudes), 255 - levels, levels)
+    step = torch.exp2(8 - magnitudes)
+    return torch.where(operations == POSTERIZE, ((levels + 0.5) / step).floor_().mul_(step), tables)
 
-    All arguments are (B, 1, 1); `mean` is the rounded mean luminance.
+
+def histogram_tables(images: Tensor, index: Tensor, equalizes: Tensor) -> tuple[Tensor, Tensor]:
+    """New grey level of each old one, float (B, 3, 256): equalize where `equalizes` (B, 1, 1), else autocontrast.
+
+    `images` uint8 (B, 3, H W), `index` the same as int64. Also returns where (B, 3, 1) the table holds; elsewhere the
+    channel has too few levels and stays as it is. Counts are exact in float32 up to 4096 x 4096 pixels. Autocontrast
+    differs from Pillow by one level where Pillow's float64 product falls just below a whole number.
     """
-    levels = torch.arange(256, device=mean.device, dtype=torch.float32)
-    solarized = torch.where(levels < magnitude, levels, 255 - levels)
-    step = torch.exp2(8 - magnitude)
-    posterized = (levels / step).floor_().mul_(step)
-    base = torch.where(operation == CONTRAST, mean, 0.0)
-    blended = (levels - base).mul_(magnitude).add_(base).floor_()
-    is_blend = (operation == BRIGHTNESS) | (operation == CONTRAST)
-    tables = torch.where(is_blend, blended, 0.0)
-    tables = torch.where(operation == SOLARIZE, solarized, tables)
-    return torch.where(operation == POSTERIZE, posterized, tables)
-
-
-def level_tables(operations: Tensor, magnitudes: Tensor, images: Tensor, index: Tensor, mean: Tensor) -> Tensor:
-    """New grey level of each old one, float (B, 3, 256), from `images` (B, 3, H W) uint8, the same as int64 `index`.
-
-    Every table is floor(numerator / denominator). Autocontrast stretches, equalize takes half a step plus the count of
-    darker pixels over a step, the rest divides by 1. Counts are exact in float32 up to 4096 x 4096 pixels. Autocontrast
-    can differ from Pillow by one level where Pillow's float64 product falls just below a whole number.
-    """
-    operation = operations.view(-1, 1, 1)
     lowest, highest = images.amin(2, keepdim=True), images.amax(2, keepdim=True)
     histogram = torch.zeros((*index.shape[:2], 256), device=index.device)
     histogram.scatter_add_(2, index, torch.ones((), device=index.device).expand_as(index))
-    step = ((index.shape[2] - histogram.gather(2, highest.long())) / 255).floor_()
-    lowest, spread = lowest.float(), (highest - lowest).float()
-    stretches = (operation == AUTOCONTRAST) & (spread > 0)
-    equalizes = (operation == EQUALIZE) & (step > 0)
-    has_table = (operation == SOLARIZE) | (operation == POSTERIZE)
-    has_table = has_table | (operation == BRIGHTNESS) | (operation == CONTRAST)
-    keeps = ~(stretches | equalizes | has_table)
-    denominator = torch.where(stretches, spread, torch.where(equalizes, step, 1.0))
-    slope = 255.0 * stretches + keeps
-    offset = torch.where(stretches, -255 * lowest, torch.where(equalizes, (step / 2).floor_(), 0.0))
-    levels = torch.arange(256, device=index.device, dtype=torch.float32)
-    numerator = histogram.cumsum(2).sub_(histogram).mul_(equalizes.float()).add_(levels * slope).add_(offset)
-    numerator += point_tables(operation, magnitudes.view(-1, 1, 1), mean)
-    return numerator.div_(denominator).floor_().clamp_(0, 255)
+    step = (index.shape[2] + 0.5 - histogram.gather(2, highest.long())).div_(255).floor_()
+    darker = histogram.cumsum(2).sub_(histogram).add_((step * 0.5).floor_())
+    above = torch.arange(256.0, device=index.device).sub(lowest).mul_(255)
+    denominator = torch.where(equalizes, step, highest - lowest)
+    tables = torch.where(equalizes, darker, above).add_(0.5).div_(denominator).floor_().clamp_(0, 255)
+    return tables, denominator > 0
+
+
+def enhancement_base(images: Tensor, pixels: Tensor, operation: Tensor) -> Tensor:
+    """What an enhancement blends with, float (B, 3, H, W): smooth, gray, mean gray or black; black for the rest.
+
+    `images` uint8 and `pixels` the same as floats; `operation` (B, 1, 1, 1).
+    """
+    gray = luminance(pixels)
+    mean = gray.mean((2, 3), keepdim=True).add_(0.5).floor_().mul_(operation == CONTRAST)
+    return smooth(images, pixels).mul_(operation == SHARPNESS).add_(gray.mul_(operation == COLOR).add_(mean))
 
 
 def apply_operations(images: Tensor, operations: Tensor, magnitudes: Tensor) -> Tensor:
-    """One operation int64 (B,) of `magnitudes` float (B,) on each of `images` uint8 (B, 3, H, W); returns uint8."""
-    height, width = images.shape[2:]
-    images = warp_nearest(images, warp_matrices(operations, magnitudes, height, width))
-    pixels = images.float()
-    gray = luminance(pixels)
-    mean = (gray.mean((2, 3)) + 0.5).floor_()[:, :, None]
-    index = images.flatten(2).long()
-    tables = level_tables(operations, magnitudes, images.flatten(2), index, mean)
-    mapped = tables.gather(2, index).view_as(pixels)
-    operation = operations.view(-1, 1, 1, 1)
-    blends_gray, blends_smooth = operation == COLOR, operation == SHARPNESS
-    factor = torch.where(blends_gray | blends_smooth, magnitudes.view(-1, 1, 1, 1), 1.0)
-    degenerate = smooth(images, pixels).mul_(blends_smooth.float()).add_(gray.mul_(blends_gray.float()))
-    # Conversion to uint8 cuts the fraction off, as Pillow's blend does.
-    return mapped.sub_(degenerate).mul_(factor).add_(degenerate).to(torch.uint8)
+    """Operations int64 (K, B) of `magnitudes` float (K, B), one after the other, on `images` uint8 (B, 3, H, W).
+
+    Returns uint8.
+    """
+    across, down = warp_coordinates(warp_matrices(operations, magnitudes, *images.shape[2:]), *images.shape[2:])
+    points = point_tables(operations, magnitudes)
+    equalizes = (operations == EQUALIZE)[:, :, None, None]
+    needs_histogram = equalizes | (operations == AUTOCONTRAST)[:, :, None, None]
+    factors = torch.where(operations >= BRIGHTNESS, magnitudes, 1.0)[:, :, None, None, None]
+    for slot, operation in enumerate(operations[:, :, None, None, None].unbind()):
+        images = warp_nearest(images, across[:, slot], down[:, slot])
+        pixels, index = images.float(), images.flatten(2).long()
+        tables, holds = histogram_tables(images.flatten(2), index, equalizes[slot])
+        tables = torch.where(needs_histogram[slot] & holds, tables, points[slot])
+        base = enhancement_base(images, pixels, operation)
+        blended = tables.gather(2, index).view_as(base).sub_(base).mul_(factors[slot]).add_(base)
+        # Conversion to uint8 cuts the fraction off, as Pillow's blend does.
+        images = blended.to(torch.uint8)
+    return images

@@ -75,14 +75,15 @@ RECIPES = {
 
 
 def normalize(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Tensor:
-    """Grey levels (B, 3, H, W) to float32 (level / 255 - mean) / std."""
-    scale = [1 / (255 * deviation) for deviation in std]
-    bias = [-center / deviation for center, deviation in zip(mean, std, strict=True)]
-    # Filled on the device: copying constants from the host would break the capture of a CUDA graph.
-    filled = [torch.full((1, 1), value, device=pixels.device) for value in (*scale, *bias)]
-    scales, biases = torch.stack(filled).view(2, 3, 1, 1)
-    # Floats come fresh from a recipe and are overwritten; uint8 may be the caller's images and is copied.
-    return pixels.float().mul_(scales).add_(biases)
+    """Grey levels (B, 3, H, W) to float32 (level / 255 - mean) / std.
+
+    Floats come fresh from a recipe and are overwritten; uint8 may be the caller's images and is copied. Channel by
+    channel, because a tensor of constants copied from the host would break the capture of a CUDA graph.
+    """
+    normalized = pixels.float()
+    for channel, (center, deviation) in enumerate(zip(mean, std, strict=True)):
+        normalized[:, channel].mul_(1 / (255 * deviation)).sub_(center / deviation)
+    return normalized
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,4 @@ OPERATION_DRAWS = 2 * SLOTS
 def random_operations(images: Tensor, uniforms: Tensor) -> Tensor:
     """Four random operations on each of `images` uint8 (B, 3, H, W); `uniforms` (OPERATION_DRAWS, B); returns uint8."""
     operations = uniform_integers(uniforms[:SLOTS], OPERATIONS)
-    magnitudes = random_magnitudes(operations, uniforms[SLOTS:])
-    for slot in range(SLOTS):
-        images = apply_operations(images, operations[slot], magnitudes[slot])
-    return images
+    return apply_operations(images, operations, random_magnitudes(operations, uniforms[SLOTS:]))

@@ -1,0 +1,62 @@
+"""The `scanmix` command: registers the sub-commands and turns expected errors into one sentence and an exit code."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from scanmix_cli.cli.check import check
+from scanmix_cli.cli.predict import predict
+from scanmix_cli.cli.report import report
+from scanmix_cli.cli.train import train
+from scanmix_cli.errors import ScanmixError
+from scanmix_cli.version import __version__
+
+app = typer.Typer(
+    help="Find mislabelled images, clean the labels and train a classifier that wrong labels did not spoil.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(train)
+app.command()(report)
+app.command()(check)
+app.command()(predict)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"scanmix {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
+    ] = False,
+) -> None:
+    """Find mislabelled images, clean the labels and train a classifier that wrong labels did not spoil.
+
+    Example: scanmix train ./images
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point of the command; exits with the codes of the interface."""
+    try:
+        app(arguments)
+    except ScanmixError as error:
+        _stop(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        _stop("interrupted; what was done so far is kept in the run folder, go on with --resume", 130)
+    except BrokenPipeError:
+        # the reader of our output is gone; keep Python from complaining when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _stop(sentence: str, code: int) -> None:
+    typer.echo(f"scanmix: {sentence}", err=True)
+    sys.exit(code)

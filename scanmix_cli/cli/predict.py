@@ -1,0 +1,41 @@
+"""`scanmix predict`: classify new images with a trained run."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scanmix_cli.cli import options
+from scanmix_cli.data.wording import counted
+from scanmix_cli.report.atomic import write_text
+from scanmix_cli.report.export import records
+from scanmix_cli.report.spreadsheet import csv_text
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
+    images: Annotated[list[Path], typer.Argument(metavar="IMAGES...", help="Image files, or folders of them.")],
+    top_k: Annotated[int, typer.Option(min=1, metavar="K", help="Classes to give for each image.")] = 1,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV file instead of printing.")] = None,
+    device: Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda, cuda:N or mps.")] = "auto",
+    as_json: options.JsonOption = False,
+) -> None:
+    """Classify images with the classifier of a run.
+
+    Example: scanmix predict scanmix-runs/demo photo.jpg more-photos/
+    """
+    from scanmix_cli.workflow.predict import predict as run_prediction  # imports PyTorch
+    from scanmix_cli.workflow.predict import unreadable
+
+    table = run_prediction(run, images, top_k=top_k, device=device)
+    bad = unreadable(table)
+    if out is not None:
+        write_text(out, csv_text(table))
+        typer.echo(f"{counted(len(table), 'row')} written to {out}", err=True)
+    if as_json:
+        typer.echo(json.dumps({"run": str(run), "predictions": records(table)}))
+    elif out is None:
+        typer.echo(csv_text(table), nl=False)
+    if bad:
+        typer.echo(f"{counted(bad, 'file')} could not be read: see error_code", err=True)

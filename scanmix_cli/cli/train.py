@@ -1,0 +1,164 @@
+"""`scanmix train`: the main job."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from scanmix_cli.cli import options
+from scanmix_cli.data.sources import read_samples
+from scanmix_cli.engine.config import from_table, read_toml
+from scanmix_cli.engine.progress import make_reporter
+from scanmix_cli.engine.run_folder import check_free, choose_folder
+from scanmix_cli.errors import SettingsError
+from scanmix_cli.method.settings import Profile
+from scanmix_cli.report.terminal import closing_panel
+from scanmix_cli.workflow.request import Request, parse_duration, parse_fail_on
+
+SCHEDULE, MACHINE, OUTPUT = "Method and schedule", "Machine", "Output"
+
+
+def train(
+    data: options.DataArgument,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Run folder (default: scanmix-runs/NAME-N).", rich_help_panel=OUTPUT),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(metavar="NAME", help="auto, fast, paper or official.", rich_help_panel=SCHEDULE)
+    ] = None,
+    backbone: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Network (default: by image size and device).", rich_help_panel=SCHEDULE),
+    ] = None,
+    image_size: Annotated[
+        int | None, typer.Option(min=8, metavar="N", help="Pixels a side to train at.", rich_help_panel=SCHEDULE)
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Epochs of the EM loop.", rich_help_panel=SCHEDULE)
+    ] = None,
+    pretrain_epochs: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Epochs of contrastive pre-training.", rich_help_panel=SCHEDULE),
+    ] = None,
+    time_budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Shorten the schedule to fit, e.g. 60s, 10m, 2h.", rich_help_panel=SCHEDULE),
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(min=2, metavar="N", help="Images a batch.", rich_help_panel=SCHEDULE)
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Random seed (default 0).", rich_help_panel=SCHEDULE)
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(metavar="NAME", help="auto, cpu, cuda, cuda:N or mps.", rich_help_panel=MACHINE)
+    ] = None,
+    precision: Annotated[
+        str | None, typer.Option(metavar="NAME", help="auto, fp32, bf16 or fp16.", rich_help_panel=MACHINE)
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Threads that decode images.", rich_help_panel=MACHINE)
+    ] = None,
+    labels: options.LabelsOption = None,
+    path_column: options.PathColumnOption = None,
+    label_column: options.LabelColumnOption = None,
+    split_column: options.SplitColumnOption = None,
+    root: options.RootOption = None,
+    sep: options.SepOption = None,
+    encoding: options.EncodingOption = None,
+    test: options.TestOption = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Settings of an earlier run (its config.toml).", rich_help_panel=SCHEDULE),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an interrupted run.", rich_help_panel=OUTPUT)
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an existing run folder.", rich_help_panel=OUTPUT)
+    ] = False,
+    no_html: Annotated[bool, typer.Option("--no-html", help="Write no report.html.", rich_help_panel=OUTPUT)] = False,
+    no_keep_checkpoints: Annotated[
+        bool, typer.Option("--no-keep-checkpoints", help="Remove checkpoints at the end.", rich_help_panel=OUTPUT)
+    ] = False,
+    fail_on: Annotated[
+        str | None, typer.Option(metavar="N|P%", help="Exit with 1 above this many suspects.", rich_help_panel=OUTPUT)
+    ] = None,
+    as_json: options.JsonOption = False,
+    quiet: Annotated[
+        bool, typer.Option("-q", "--quiet", help="No progress, no panel.", rich_help_panel=OUTPUT)
+    ] = False,
+) -> None:
+    """Clean the labels of a data set and train a classifier on it.
+
+    Example: scanmix train ./images --time-budget 10m
+    """
+    limit = None if fail_on is None else parse_fail_on(fail_on)
+    chosen = {
+        "profile": profile,
+        "backbone": backbone,
+        "image_size": image_size,
+        "epochs": epochs,
+        "pretrain_epochs": pretrain_epochs,
+        "time_budget": None if time_budget is None else parse_duration(time_budget),
+        "batch_size": batch_size,
+        "seed": seed,
+        "device": device,
+        "precision": precision,
+        "workers": workers,
+    }
+    if resume and overwrite:
+        raise SettingsError("--resume and --overwrite exclude each other; leave one out")
+    if resume and out is None:
+        raise SettingsError("--resume needs the run folder; name it with --out")
+    if resume and config is None and out is not None:
+        config = out / "config.toml"
+    request, given = read_request(config, chosen)
+    samples = read_samples(
+        data,
+        labels=labels,
+        path_column=path_column,
+        label_column=label_column,
+        split_column=split_column,
+        root=root,
+        sep=sep,
+        encoding=encoding,
+        test=test,
+    )
+    folder = choose_folder(out, samples.name)
+    check_free(folder, overwrite, resume)
+    from scanmix_cli.workflow.train import Folder  # imports PyTorch: after the cheap checks
+    from scanmix_cli.workflow.train import train as run_training
+
+    place = Folder(folder, overwrite, resume, not no_keep_checkpoints, not no_html)
+    run = run_training(samples, request, place, make_reporter(quiet or (as_json and not sys.stderr.isatty())), given)
+    if as_json:
+        typer.echo(json.dumps(run.summary))
+    elif not quiet:
+        typer.echo(closing_panel(run.summary), err=True)
+    counts = run.summary["counts"]
+    if limit is not None and limit.exceeded(counts["label_issues"], counts["labelled"]):
+        raise typer.Exit(1)
+
+
+def read_request(config: Path | None, chosen: dict[str, Any]) -> tuple[Request, Profile | None]:
+    """Options over the configuration file over the defaults; the profile if the file holds one.
+
+    A profile named on the command line replaces the one of the file.
+    """
+    asked = {name: value for name, value in chosen.items() if value is not None}
+    if config is None:
+        return Request(**asked), None
+    table = read_toml(config)
+    known = {"run", "profile"}
+    if unknown := sorted(set(table) - known):
+        raise SettingsError(f"{config}: unknown table {unknown[0]!r}; the known ones are 'run' and 'profile'")
+    request = from_table(Request, table.get("run", {}), f"{config}: run")
+    given = from_table(Profile, table["profile"], f"{config}: profile") if "profile" in table else None
+    if given is not None:  # its schedule is the resolved one: the request that led to it is spent
+        request = replace(request, epochs=0, pretrain_epochs=0, batch_size=0, backbone="", image_size=0)
+    return replace(request, **asked), None if "profile" in asked else given

@@ -1,0 +1,36 @@
+"""A time budget shared out over the stages: schedules shrink so that the run ends in time."""
+
+import time
+from collections.abc import Callable
+
+
+class Budget:
+    """Seconds for the whole run and each stage's share of what is left when it starts.
+
+    With `seconds=None` there is no limit and schedules stay as planned.
+    """
+
+    def __init__(
+        self, seconds: float | None, shares: dict[str, float], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.shares, self.clock = dict(shares), clock
+        self.end = None if seconds is None else clock() + seconds
+        self.stage_began, self.stage_seconds = clock(), 0.0
+
+    def start(self, stage: str) -> None:
+        """A stage begins: it may use its share of the time left, weighed against the stages still to come."""
+        self.stage_began = self.clock()
+        if self.end is None:
+            return
+        left = max(self.end - self.stage_began, 0.0)
+        total = sum(self.shares.values())
+        share = self.shares.pop(stage, 0.0)
+        self.stage_seconds = left * share / total if total > 0 else left
+
+    def epochs(self, finished: int, planned: int) -> int:
+        """How many epochs the current stage will have, at least one, given those finished since it started."""
+        if self.end is None or finished == 0:
+            return planned
+        elapsed = self.clock() - self.stage_began
+        affordable = int(self.stage_seconds / max(elapsed / finished, 1e-9))
+        return min(planned, max(affordable, finished, 1))

@@ -1,0 +1,58 @@
+"""A training step recorded once as a CUDA graph and replayed: small batches are then not bound by kernel launches."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+Step = Callable[..., Tensor]
+EAGER_CALLS = 3  # real steps before recording: they fill optimiser state and choose convolution algorithms
+
+
+class CapturedStep:
+    """`step(*tensors) -> Tensor` with fixed shapes; on CUDA recorded after a few eager calls, elsewhere called as is.
+
+    The step must not synchronise with the host, and draws randomness only from `generator`. The returned tensor is
+    overwritten by the next call.
+    """
+
+    def __init__(self, step: Step, generator: torch.Generator) -> None:
+        self.step, self.generator = step, generator
+        self.calls = 0
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.inputs: tuple[Tensor, ...] = ()
+        self.output = torch.empty(0)
+
+    def __call__(self, *inputs: Tensor) -> Tensor:
+        if self.generator.device.type != "cuda":
+            return self.step(*inputs)
+        if self.graph is None:
+            self.calls += 1
+            if self.calls <= EAGER_CALLS:
+                return self._on_side_stream(inputs)
+            self._record(inputs)
+        elif any(kept.shape != given.shape for kept, given in zip(self.inputs, inputs, strict=True)):
+            return self.step(*inputs)
+        for kept, given in zip(self.inputs, inputs, strict=True):
+            kept.copy_(given, non_blocking=True)
+        assert self.graph is not None
+        self.graph.replay()
+        return self.output
+
+    def _on_side_stream(self, inputs: tuple[Tensor, ...]) -> Tensor:
+        """Recording needs the step to have run on a stream other than the default one."""
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            output = self.step(*inputs)
+        torch.cuda.current_stream().wait_stream(stream)
+        return output
+
+    def _record(self, inputs: tuple[Tensor, ...]) -> None:
+        self.inputs = tuple(given.clone() for given in inputs)
+        graph = torch.cuda.CUDAGraph()
+        graph.register_generator_state(self.generator)
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph):
+            self.output = self.step(*self.inputs)
+        self.graph = graph

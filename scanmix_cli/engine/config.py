@@ -1,0 +1,98 @@
+"""Settings as TOML and back: nested dataclasses, every key known, every value of its type."""
+
+import dataclasses
+import difflib
+import sys
+import types
+import typing
+from pathlib import Path
+from typing import Any, TypeVar
+
+import tomli_w
+
+from scanmix_cli.errors import SettingsError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+T = TypeVar("T")
+
+
+def to_table(settings: Any) -> dict[str, Any]:
+    """A dataclass as a nested TOML table; absent parts (None) are written as `false`."""
+    return {f.name: _plain(getattr(settings, f.name)) for f in dataclasses.fields(settings)}
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return to_table(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return False if value is None else value
+
+
+def from_table(kind: type[T], table: dict[str, Any], where: str, base: T | None = None) -> T:
+    """Build dataclass `kind` from a table; keys left out come from `base` or their defaults.
+
+    Raises SettingsError naming the key, the nearest known key, or the type expected; `where` names the file.
+    """
+    hints = typing.get_type_hints(kind)
+    for key in table:
+        if key not in hints:
+            near = difflib.get_close_matches(key, hints, n=1, cutoff=0.0)
+            raise SettingsError(f"{where}: unknown key {key!r}; the nearest known key is {near[0]!r}")
+    values = {
+        key: _typed(hints[key], value, f"{where}: {key}", getattr(base, key, None)) for key, value in table.items()
+    }
+    if base is not None:
+        return dataclasses.replace(base, **values)  # type: ignore[type-var]
+    try:
+        return kind(**values)
+    except TypeError:
+        missing = [f.name for f in dataclasses.fields(kind) if f.name not in values and _required(f)]  # type: ignore[arg-type]
+        raise SettingsError(f"{where}: missing key {missing[0]!r}; add it") from None
+
+
+def _required(field: dataclasses.Field) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
+    if isinstance(hint, types.UnionType):
+        inner = next(part for part in typing.get_args(hint) if part is not type(None))
+        return None if value is False and inner is not bool else _typed(inner, value, where, base)
+    if dataclasses.is_dataclass(hint):
+        if not isinstance(value, dict):
+            raise SettingsError(f"{where} must be a table of settings; got {value!r}")
+        return from_table(typing.cast(type, hint), value, where, base)
+    if typing.get_origin(hint) is tuple:
+        inner = typing.get_args(hint)[0]
+        if not isinstance(value, list):
+            raise SettingsError(f"{where} must be a list of {_name(inner)}; got {value!r}")
+        return tuple(_typed(inner, item, where, None) for item in value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
+        raise SettingsError(f"{where} must be {_name(hint)}; got {value!r}")
+    return value
+
+
+def _name(kind: type) -> str:
+    return {int: "a whole number", float: "a number", str: "text", bool: "true or false"}.get(kind, str(kind))
+
+
+def write_toml(path: Path, table: dict[str, Any]) -> None:
+    """Write a TOML file."""
+    path.write_text(tomli_w.dumps(table), encoding="utf-8")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file; SettingsError when it is missing or not TOML."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"configuration {path} does not exist; check the path given to --config") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"configuration {path} is not valid TOML ({error}); mend that line") from None

@@ -1,0 +1,141 @@
+"""The surroundings of every stage: device, the one generator, epochs that can be resumed, metrics."""
+
+import csv
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from scanmix_cli.engine.budget import Budget
+from scanmix_cli.engine.capture import CapturedStep, Step
+from scanmix_cli.engine.checkpoints import Checkpoints, Stateful
+from scanmix_cli.engine.device import Compute
+from scanmix_cli.engine.progress import Reporter, Silent
+from scanmix_cli.errors import RunError
+
+CHECKPOINT_SECONDS = 30.0  # within a stage, state is saved at most this often
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One epoch of a stage: `index` counts from 0; `total` may shrink below `planned` under a time budget."""
+
+    index: int
+    total: int
+    planned: int
+
+    @property
+    def fraction(self) -> float:
+        return self.index / self.total
+
+    @property
+    def scheduled(self) -> float:
+        """Where the epoch stands in the schedule as planned, when it was shortened on the way."""
+        return self.index * self.planned / self.total
+
+
+class MetricRows:
+    """Rows of `metrics.csv`, kept in checkpoints so that a resumed run has the whole history."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict] = []
+
+    def state_dict(self) -> dict:
+        return {"rows": self.rows}
+
+    def load_state_dict(self, state: dict) -> None:
+        self.rows = list(state["rows"])
+
+
+class Context:
+    """What a stage needs besides networks, images and settings.
+
+    `generator` lives on the compute device and is the only source of randomness after the networks are built.
+    """
+
+    def __init__(
+        self,
+        compute: Compute,
+        seed: int,
+        reporter: Reporter | None = None,
+        checkpoints: Checkpoints | None = None,
+        budget: Budget | None = None,
+        metrics: Path | None = None,
+    ) -> None:
+        self.compute, self.seed = compute, seed
+        self.generator = torch.Generator(compute.device).manual_seed(seed)
+        self.reporter = reporter or Silent()
+        self.checkpoints = checkpoints or Checkpoints(None)
+        self.budget = budget or Budget(None, {})
+        self.metrics = metrics
+        self.history = MetricRows()
+        self.seconds: dict[str, float] = {}
+        self._values: dict[str, float] = {}
+
+    @property
+    def device(self) -> torch.device:
+        return self.compute.device
+
+    def captured(self, step: Step) -> CapturedStep:
+        """A step that is replayed as a CUDA graph where there is one."""
+        return CapturedStep(step, self.generator)
+
+    def permutation(self, count: int) -> torch.Tensor:
+        """A random order of `count` rows, int64 on the device."""
+        return torch.randperm(count, generator=self.generator, device=self.device)
+
+    def once(self, name: str, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
+        """A tensor computed once a run and kept with the checkpoints: mined neighbours, the gate's estimate."""
+        value = self.checkpoints.kept(name)
+        if value is None:
+            value = compute()
+            self.checkpoints.keep(name, value)
+        return value.to(self.device)
+
+    def log(self, **values: float) -> None:
+        """Values of the current epoch; a loss that is not finite ends the run."""
+        for name, value in values.items():
+            if "loss" in name and not math.isfinite(value):
+                raise RunError(f"{name} became {value}; lower the learning rate or use --precision fp32")
+        self._values.update(values)
+
+    def epochs(self, stage: str, planned: int, **stateful: Stateful) -> Iterator[Epoch]:
+        """Epochs of a stage still to be run. Restores `stateful` when resuming and saves it as the stage goes on."""
+        self.budget.start(stage)
+        began = saved = time.monotonic()
+        stateful = {**stateful, "metrics": self.history}
+        restored = self.checkpoints.restore(stage, stateful, self.generator)
+        first, planned = restored or (0, planned)
+        self.reporter.stage(stage, planned)
+        total, index = planned, first
+        while index < total:
+            self._values = {}
+            epoch_began = time.monotonic()
+            yield Epoch(index, total, planned)
+            index += 1
+            total = self.budget.epochs(index - first, planned)
+            self._record(stage, index, total, time.monotonic() - epoch_began)
+            if index >= total or time.monotonic() - saved > CHECKPOINT_SECONDS:
+                self.checkpoints.save(stage, index, total if index >= total else planned, stateful, self.generator)
+                saved = time.monotonic()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.monotonic() - began
+
+    def _record(self, stage: str, finished: int, total: int, seconds: float) -> None:
+        self.history.rows.append({"stage": stage, "epoch": finished, "seconds": round(seconds, 3), **self._values})
+        self.reporter.epoch(stage, finished, total, self._values)
+        if self.metrics is not None:
+            write_metrics(self.metrics, self.history.rows)
+
+
+def write_metrics(path: Path, rows: list[dict]) -> None:
+    """`metrics.csv`: a row per epoch and stage; columns are the union of all values logged, in first-seen order."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, restval="")
+        writer.writeheader()
+        writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
+    temporary.replace(path)

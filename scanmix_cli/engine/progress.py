@@ -1,0 +1,122 @@
+"""What a person sees while a run goes on: a rich progress line on a terminal, plain lines elsewhere, or nothing."""
+
+import time
+from pathlib import Path
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+PLAIN_SECONDS = 5.0  # plain lines come at most this often within a stage
+
+
+class Reporter(Protocol):
+    def stage(self, name: str, total: int) -> None: ...
+
+    def epoch(self, name: str, finished: int, total: int, values: dict[str, float]) -> None: ...
+
+    def message(self, text: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def describe(values: dict[str, float]) -> str:
+    """`loss 1.234 · noise 0.21`: the values of an epoch in a line."""
+    return " · ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in values.items())
+
+
+class Silent:
+    """Says nothing."""
+
+    def stage(self, name: str, total: int) -> None: ...
+
+    def epoch(self, name: str, finished: int, total: int, values: dict[str, float]) -> None: ...
+
+    def message(self, text: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Plain(Silent):
+    """Lines of text, for logs and pipes."""
+
+    def __init__(self, console: Console) -> None:
+        self.console, self.last = console, 0.0
+
+    def stage(self, name: str, total: int) -> None:
+        self.last = 0.0
+
+    def epoch(self, name: str, finished: int, total: int, values: dict[str, float]) -> None:
+        now = time.monotonic()
+        if finished < total and now - self.last < PLAIN_SECONDS:
+            return
+        self.last = now
+        self.message(f"{name} {finished}/{total} · {describe(values)}")
+
+    def message(self, text: str) -> None:
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+class Live:
+    """A progress bar a stage: epoch, values, time left."""
+
+    def __init__(self, console: Console) -> None:
+        self.progress = Progress(
+            TextColumn("{task.description:<12}"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.completed}/{task.total}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[values]}"),
+            console=console,
+        )
+        self.progress.start()
+        self.task = None
+
+    def stage(self, name: str, total: int) -> None:
+        self.task = self.progress.add_task(name, total=total, values="")
+
+    def epoch(self, name: str, finished: int, total: int, values: dict[str, float]) -> None:
+        if self.task is not None:
+            self.progress.update(self.task, completed=finished, total=total, values=describe(values))
+
+    def message(self, text: str) -> None:
+        self.progress.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def close(self) -> None:
+        self.progress.stop()
+
+
+class Logged:
+    """Passes everything on and writes the plain form, with times, to `log.txt`."""
+
+    def __init__(self, inner: Reporter, path: Path) -> None:
+        self.inner, self.file = inner, path.open("a", encoding="utf-8", errors="backslashreplace")
+
+    def stage(self, name: str, total: int) -> None:
+        self._write(f"{name} starts, {total} epochs")
+        self.inner.stage(name, total)
+
+    def epoch(self, name: str, finished: int, total: int, values: dict[str, float]) -> None:
+        self._write(f"{name} {finished}/{total} · {describe(values)}")
+        self.inner.epoch(name, finished, total, values)
+
+    def message(self, text: str) -> None:
+        self._write(text)
+        self.inner.message(text)
+
+    def close(self) -> None:
+        self.inner.close()
+        self.file.close()
+
+    def _write(self, text: str) -> None:
+        self.file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
+        self.file.flush()
+
+
+def make_reporter(quiet: bool) -> Reporter:
+    """On stderr: a live bar on a terminal, plain lines elsewhere, nothing when quiet."""
+    if quiet:
+        return Silent()
+    console = Console(stderr=True)
+    return Live(console) if console.is_terminal else Plain(console)

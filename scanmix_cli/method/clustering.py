@@ -1,0 +1,55 @@
+"""M-step, second part: the clustering step with the peer-prediction filter (method stage G6).
+
+The loss is SCAN's, on the cluster head; a neighbour may be drawn only if the peer network gives it the same class as
+the anchor. Given labels are not used.
+"""
+
+import torch
+from torch import Tensor
+
+from scanmix_cli.engine.context import Context
+from scanmix_cli.method.bound import keep_links
+from scanmix_cli.method.images import ImageSet, to_layout
+from scanmix_cli.method.learner import Learner
+from scanmix_cli.method.losses import scan_loss
+from scanmix_cli.method.networks import fixed_order
+from scanmix_cli.method.scan import draw_neighbors
+from scanmix_cli.method.settings import ClusteringSettings
+
+
+class ClusteringStep:
+    """The step of one learner; holds the neighbour filter that a recorded step reads from epoch to epoch."""
+
+    def __init__(
+        self, learner: Learner, images: ImageSet, neighbors: Tensor, settings: ClusteringSettings, context: Context
+    ) -> None:
+        """neighbors int64 (N, K)."""
+        self.learner, self.images, self.neighbors = learner, images, neighbors
+        self.settings, self.context = settings, context
+        self.view = images.view(settings.view)
+        self.allowed = torch.ones_like(neighbors, dtype=torch.bool)
+        self.captured = context.captured(self.step)
+
+    def epoch(self, rows: Tensor, peer_predictions: Tensor) -> dict[str, float]:
+        """One pass over `rows`, int64; peer_predictions int64 (N,): the peer's predicted classes."""
+        self.allowed.copy_(keep_links(peer_predictions, self.neighbors))
+        self.learner.net.train()
+        total = torch.zeros((), device=self.context.device)
+        batches = fixed_order(rows[self.context.permutation(len(rows))], self.settings.batch_size)
+        for batch in batches:
+            total += self.captured(batch)
+        return {"loss_clustering": (total / len(batches)).item()}
+
+    def step(self, rows: Tensor) -> Tensor:
+        """One gradient step on anchors `rows` (B,) and a drawn neighbour each; returns the loss."""
+        net, optimizer = self.learner.net, self.learner.cluster_optimizer
+        pixels, generator = self.images.pixels, self.context.generator
+        partners = draw_neighbors(self.neighbors[rows], self.allowed[rows], generator)
+        with self.context.compute.autocast():
+            anchors = net.cluster_logits(to_layout(self.view(pixels[rows], generator)))
+            others = net.cluster_logits(to_layout(self.view(pixels[partners], generator)))
+        loss = scan_loss(anchors, others, self.settings.entropy_weight)
+        self.learner.zero_grad(optimizer)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()

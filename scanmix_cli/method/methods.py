@@ -1,0 +1,171 @@
+"""The methods by name: ScanMix, the systems it is built from, and its yardsticks, all from the same stages."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from scanmix_cli.engine.context import Context
+from scanmix_cli.evidence.evidence import Evidence
+from scanmix_cli.method.elr import train_elr
+from scanmix_cli.method.images import ImageSet, forward_all
+from scanmix_cli.method.learner import make_learner
+from scanmix_cli.method.moco import train_moco
+from scanmix_cli.method.monitor import Monitor
+from scanmix_cli.method.neighbors import mine_neighbors
+from scanmix_cli.method.networks import contrastive_net, load_backbone, scanmix_net
+from scanmix_cli.method.scan import train_scan
+from scanmix_cli.method.scanmix import run_em_loop
+from scanmix_cli.method.settings import Profile
+from scanmix_cli.method.simclr import train_simclr
+from scanmix_cli.method.supervised import train_supervised
+from scanmix_cli.method.warmup import warm_up
+from scanmix_cli.models.network import ContrastiveNet, ScanMixNet
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Trained networks (their summed logits classify), what was learned about the labels (None for clustering alone)
+    and the neighbours int64 (N, K) where they were mined."""
+
+    nets: list[ScanMixNet]
+    evidence: Evidence | None
+    neighbors: Tensor | None
+
+
+def pretrain(images: ImageSet, profile: Profile, context: Context) -> ContrastiveNet:
+    """Stage A: the contrastive encoder."""
+    if profile.contrastive is None:
+        raise ValueError(f"profile {profile.name} has no contrastive stage")
+    encoder = contrastive_net(profile.backbone, context)
+    train = train_moco if profile.contrastive.objective == "moco" else train_simclr
+    train(encoder, images, profile.contrastive, context)
+    return encoder
+
+
+def neighbors_of(
+    encoder: ContrastiveNet, images: ImageSet, profile: Profile, monitor: Monitor, context: Context
+) -> Tensor:
+    """Stage B: mined neighbours, int64 (N, K)."""
+    settings = profile.neighbors
+
+    def mine() -> Tensor:
+        function = encoder.features if settings.features == "backbone" else encoder
+        features = torch.nn.functional.normalize(forward_all(function, encoder, images, context), dim=1)
+        return mine_neighbors(features, settings.count, settings.include_self)
+
+    found = context.once("neighbors", mine)
+    for _ in context.epochs("neighbors", 1):
+        context.log(**monitor.neighbors(found, images, context))
+    return found
+
+
+def scanmix(
+    images: ImageSet, profile: Profile, monitor: Monitor, context: Context, encoder: ContrastiveNet | None
+) -> Outcome:
+    """The paper's method: every stage that the profile has. `encoder` skips the contrastive stage."""
+    encoder = encoder or pretrain(images, profile, context)
+    neighbors = neighbors_of(encoder, images, profile, monitor, context)
+    nets = [scanmix_net(profile.backbone, images.classes, context, seed_offset=k) for k in (1, 2)]
+    for net in nets:
+        load_backbone(net, encoder)
+    if profile.scan is not None:
+        train_scan(nets[0], images, neighbors, profile.scan, context)
+        with torch.no_grad():
+            nets[0].class_head.load_state_dict(nets[0].cluster_head.state_dict())
+        nets[1].load_state_dict(nets[0].state_dict())
+    return _two_networks(nets, images, neighbors, profile, monitor, context)
+
+
+def pretrain_dividemix(
+    images: ImageSet, profile: Profile, monitor: Monitor, context: Context, encoder: ContrastiveNet | None
+) -> Outcome:
+    """The paper's ablation: contrastive encoder, warm-up, DivideMix; no SCAN, no clustering step."""
+    encoder = encoder or pretrain(images, profile, context)
+    nets = [scanmix_net(profile.backbone, images.classes, context, seed_offset=k) for k in (1, 2)]
+    for net in nets:
+        load_backbone(net, encoder)
+    return _two_networks(nets, images, None, replace(profile, clustering=None), monitor, context)
+
+
+def dividemix(
+    images: ImageSet, profile: Profile, monitor: Monitor, context: Context, encoder: ContrastiveNet | None = None
+) -> Outcome:
+    """DivideMix from scratch: the whole network warms up, weak views, no gate."""
+    plain = replace(
+        profile,
+        clustering=None,
+        gate=None,
+        warmup=replace(profile.warmup, scope="network", view="weak"),
+        mixmatch=replace(profile.mixmatch, view="weak"),
+    )
+    nets = [scanmix_net(profile.backbone, images.classes, context, seed_offset=k) for k in (1, 2)]
+    return _two_networks(nets, images, None, plain, monitor, context)
+
+
+def scan(
+    images: ImageSet, profile: Profile, monitor: Monitor, context: Context, encoder: ContrastiveNet | None
+) -> Outcome:
+    """Clustering alone; clusters are matched to classes for scoring only, by whoever scores."""
+    if profile.scan is None:
+        raise ValueError(f"profile {profile.name} has no SCAN stage")
+    encoder = encoder or pretrain(images, profile, context)
+    neighbors = neighbors_of(encoder, images, profile, monitor, context)
+    net = scanmix_net(profile.backbone, images.classes, context, seed_offset=1)
+    load_backbone(net, encoder)
+    train_scan(net, images, neighbors, profile.scan, context)
+    return Outcome([net], None, neighbors)
+
+
+def cross_entropy(
+    images: ImageSet, profile: Profile, monitor: Monitor, context: Context, encoder: ContrastiveNet | None = None
+) -> Outcome:
+    """One network trained with the given labels as they are."""
+    net = scanmix_net(profile.backbone, images.classes, context, seed_offset=1)
+    evidence = train_supervised(net, images, profile.supervised, profile.split, False, monitor, context)
+    return Outcome([net], evidence, None)
+
+
+def mixup(
+    images: ImageSet, profile: Profile, monitor: Monitor, context: Context, encoder: ContrastiveNet | None = None
+) -> Outcome:
+    """One network trained with mixed images and labels."""
+    net = scanmix_net(profile.backbone, images.classes, context, seed_offset=1)
+    evidence = train_supervised(net, images, profile.supervised, profile.split, True, monitor, context)
+    return Outcome([net], evidence, None)
+
+
+def elr(
+    images: ImageSet, profile: Profile, monitor: Monitor, context: Context, encoder: ContrastiveNet | None = None
+) -> Outcome:
+    """ELR+."""
+    nets = [scanmix_net(profile.backbone, images.classes, context, seed_offset=k) for k in (1, 2)]
+    averaged, evidence = train_elr(nets, images, profile.supervised, profile.split, monitor, context)
+    return Outcome(averaged, evidence, None)
+
+
+Method = Callable[[ImageSet, Profile, Monitor, Context, ContrastiveNet | None], Outcome]
+METHODS: dict[str, Method] = {
+    "cross-entropy": cross_entropy,
+    "mixup": mixup,
+    "elr": elr,
+    "scan": scan,
+    "dividemix": dividemix,
+    "pretrain+dividemix": pretrain_dividemix,
+    "scanmix": scanmix,
+}
+
+
+def _two_networks(
+    nets: list[ScanMixNet],
+    images: ImageSet,
+    neighbors: Tensor | None,
+    profile: Profile,
+    monitor: Monitor,
+    context: Context,
+) -> Outcome:
+    learners = [make_learner(net, profile, context) for net in nets]
+    warm_up(learners, images, profile.warmup, monitor, context)
+    evidence = run_em_loop(learners, images, neighbors, profile, monitor, context)
+    return Outcome(nets, evidence, neighbors)

@@ -1,0 +1,129 @@
+"""M-step, first part: the semi-supervised step of DivideMix (method stage G3).
+
+Labelled images have their given label co-refined, unlabelled ones get a co-guessed label; both are mixed (MixUp) and
+trained on. Every batch is full: small sets are cycled, so shapes stay fixed.
+"""
+
+import torch
+from scipy.special import betaincinv
+from torch import Tensor, nn
+
+from scanmix_cli.engine.context import Context
+from scanmix_cli.method.images import ImageSet, to_layout
+from scanmix_cli.method.learner import Learner
+from scanmix_cli.method.losses import (
+    co_guess,
+    co_refine,
+    prior_loss,
+    ramp_up,
+    soft_cross_entropy,
+    squared_error,
+    uniform_prior,
+)
+from scanmix_cli.method.settings import MixMatchSettings
+
+
+def mixup(inputs: Tensor, targets: Tensor, order: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
+    """Row r becomes share * row r + (1 - share) * row order[r], for as many rows as `order` has."""
+    count = len(order)
+    mixed = share * inputs[:count] + (1 - share) * inputs[order]
+    return mixed, share * targets[:count] + (1 - share) * targets[order]
+
+
+def mix_shares(count: int, alpha: float, context: Context) -> Tensor:
+    """`count` draws of max(l, 1 - l), l ~ Beta(alpha, alpha), float32 on the device.
+
+    Drawn by inverting the distribution function, so that the one generator serves here too.
+    """
+    uniform = torch.rand(count, generator=context.generator, device=context.device)
+    shares = torch.from_numpy(betaincinv(alpha, alpha, uniform.cpu().double().numpy())).float()
+    return torch.maximum(shares, 1 - shares).to(context.device)
+
+
+def cycle(rows: Tensor, wanted: int, context: Context) -> Tensor:
+    """`wanted` row numbers: random orders of `rows` one after another, int64 (wanted,)."""
+    rounds = -(-wanted // len(rows))
+    return torch.cat([rows[context.permutation(len(rows))] for _ in range(rounds)])[:wanted]
+
+
+class MixMatchStep:
+    """The step of one learner against its frozen peer; holds what a recorded step reads from epoch to epoch."""
+
+    def __init__(
+        self, learner: Learner, peer: nn.Module, images: ImageSet, settings: MixMatchSettings, context: Context
+    ) -> None:
+        self.learner, self.peer, self.images = learner, peer, images
+        self.settings, self.context = settings, context
+        self.view = images.view(settings.view)
+        self.one_hot = nn.functional.one_hot(images.labels.clamp_min(0), images.classes).float()
+        self.posterior = torch.zeros(len(images), device=context.device)
+        self.prior = uniform_prior(images.classes, context.device)
+        self.captured = context.captured(self.step)
+
+    def epoch(self, clean: Tensor, noisy: Tensor, posterior: Tensor, since_warmup: float) -> dict[str, float]:
+        """One pass over the labelled rows `clean` with as many of the `noisy` ones; int64 row numbers.
+
+        posterior (N,): the peer's clean posterior. Where one side is empty the other serves for both.
+        Returns the mean losses.
+        """
+        settings, context = self.settings, self.context
+        clean, noisy = (clean if len(clean) else noisy), (noisy if len(noisy) else clean)
+        batch = settings.batch_size
+        steps = settings.steps or max(len(clean) // batch, 1)
+        labelled = cycle(clean, steps * batch, context).view(steps, batch)
+        unlabelled = cycle(noisy, steps * batch, context).view(steps, batch)
+        shares = mix_shares(steps, settings.alpha, context)
+        weights = torch.tensor(
+            [ramp_up(since_warmup + k / steps, settings.lambda_u, settings.rampup) for k in range(steps)],
+            device=context.device,
+        )
+        self.posterior.copy_(posterior)
+        self.learner.net.train()
+        self.peer.eval()
+        total = torch.zeros(3, device=context.device)
+        for k in range(steps):
+            total += self.captured(labelled[k], unlabelled[k], shares[k], weights[k])
+        values = (total / steps).tolist()
+        return dict(zip(("loss_x", "loss_u", "loss_r"), values, strict=True))
+
+    def step(self, labelled: Tensor, unlabelled: Tensor, share: Tensor, weight: Tensor) -> Tensor:
+        """One gradient step on rows (B,) of each side; returns the losses L_x, L_u, L_r as (3,)."""
+        learner, batch = self.learner, len(labelled)
+        rows = torch.cat([labelled, labelled, unlabelled, unlabelled])
+        inputs = to_layout(self.view(self.images.pixels[rows], self.context.generator))
+        targets = self.targets(inputs, labelled, batch)
+        order = torch.rand(4 * batch, generator=self.context.generator, device=inputs.device).argsort()
+        if not self.settings.mix_unlabelled:
+            order = order[: 2 * batch]
+        mixed, mixed_targets = mixup(inputs, targets, order, share)
+        with self.context.compute.autocast():
+            logits = learner.net(to_layout(mixed))
+        loss_x = soft_cross_entropy(logits[: 2 * batch], mixed_targets[: 2 * batch])
+        loss_r = prior_loss(logits, self.prior)
+        loss_u = torch.zeros_like(loss_x)
+        if self.settings.mix_unlabelled:
+            loss_u = squared_error(logits[2 * batch :], mixed_targets[2 * batch :])
+        learner.zero_grad(learner.optimizer)
+        (loss_x + weight * loss_u + loss_r).backward()
+        learner.optimizer.step()
+        return torch.stack([loss_x, loss_u, loss_r]).detach()
+
+    @torch.no_grad()
+    def targets(self, inputs: Tensor, labelled: Tensor, batch: int) -> Tensor:
+        """Label distributions (4B, C) of the views [x, x', u, u'] in `inputs`."""
+        net, temperature = self.learner.net, self.settings.temperature
+        with self.context.compute.autocast():
+            x, x2, u, u2 = self._own_guesses(net, inputs)
+            peer = self.peer(inputs[2 * batch :]).float().softmax(1)
+        q_u = co_guess((u, u2), (peer[:batch], peer[batch:]), temperature)
+        q_x = co_refine(self.one_hot[labelled], self.posterior[labelled], (x, x2), temperature)
+        return torch.cat([q_x, q_x, q_u, q_u])
+
+    def _own_guesses(self, net: nn.Module, inputs: Tensor) -> list[Tensor]:
+        """Probabilities of the four views; in training mode each has batch statistics of its own, as released."""
+        if self.settings.guess_mode == "train":
+            return [net(part).float().softmax(1) for part in inputs.chunk(4)]
+        net.eval()
+        probabilities = net(inputs).float().softmax(1)
+        net.train()
+        return list(probabilities.chunk(4))

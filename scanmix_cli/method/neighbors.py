@@ -1,0 +1,57 @@
+"""Mining of semantic neighbours: the K nearest by cosine similarity in a self-supervised feature space.
+
+Brute force in chunks on an accelerator, faiss on a CPU; memory grows with N x K, never N x N.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+CHUNK = 4096
+
+
+def mine_neighbors(features: Tensor, count: int, include_self: bool) -> Tensor:
+    """Nearest rows of L2-normalised features (N, D), most similar first: int64 (N, K) on the features' device.
+
+    K = count + 1 with `include_self` (column 0 is then the row itself up to ties), else `count` others;
+    fewer when there are not that many rows.
+    """
+    wanted = min(count + 1, len(features))
+    found = _search_cpu(features, wanted) if features.device.type == "cpu" else _search_device(features, wanted)
+    return found if include_self else _without_self(found)
+
+
+def _search_cpu(features: Tensor, wanted: int) -> Tensor:
+    import faiss  # only where it is used: accelerator machines often lack it
+
+    values = np.ascontiguousarray(features.float().numpy())
+    index = faiss.IndexFlatIP(values.shape[1])
+    index.add(values)
+    return torch.from_numpy(index.search(values, wanted)[1].astype(np.int64))
+
+
+def _search_device(features: Tensor, wanted: int) -> Tensor:
+    features = features.float()
+    return torch.cat([(chunk @ features.T).topk(wanted, dim=1).indices for chunk in features.split(CHUNK)])
+
+
+def _without_self(found: Tensor) -> Tensor:
+    """Drop each row's own number; where ties pushed it out of the list, drop the last column instead."""
+    rows = torch.arange(len(found), device=found.device).unsqueeze(1)
+    other = found != rows
+    other[other.all(1), -1] = False
+    return found[other].view(len(found), found.shape[1] - 1)
+
+
+def vote_accuracy(neighbors: Tensor, labels: Tensor, classes: int) -> float:
+    """Share of rows whose neighbours' majority label is their own, leave-one-out; labels int64 (N,), -1 ignored.
+
+    A monitor of feature quality: with the given labels it needs no truth.
+    """
+    rows = torch.arange(len(neighbors), device=neighbors.device).unsqueeze(1)
+    voters = labels[neighbors]
+    weight = ((neighbors != rows) & (voters >= 0)).float()
+    votes = torch.zeros(len(neighbors), classes, device=neighbors.device)
+    votes.scatter_add_(1, voters.clamp_min(0), weight)
+    known = labels >= 0
+    return (votes.argmax(1) == labels)[known].float().mean().item()

@@ -1,0 +1,74 @@
+"""Building networks and optimisers from settings."""
+
+import torch
+from torch import Tensor, nn
+
+from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.device import seeded
+from scanmix_cli.errors import RunError, SettingsError
+from scanmix_cli.models.network import ContrastiveNet, ScanMixNet
+from scanmix_cli.models.registry import build_backbone
+
+
+def contrastive_net(backbone: str, context: Context) -> ContrastiveNet:
+    """A fresh encoder with its projection head, from the context's seed."""
+    with seeded(context.seed):
+        return _placed(ContrastiveNet(_backbone(backbone)), context)
+
+
+def scanmix_net(backbone: str, classes: int, context: Context, seed_offset: int = 0) -> ScanMixNet:
+    """A fresh network with class and cluster head; another `seed_offset` gives other weights."""
+    with seeded(context.seed + seed_offset):
+        return _placed(ScanMixNet(_backbone(backbone), classes), context)
+
+
+def load_backbone(net: ScanMixNet, encoder: nn.Module) -> None:
+    """Copy the backbone of a pre-trained encoder; every key must match."""
+    net.backbone.load_state_dict(encoder.backbone.state_dict(), strict=True)
+
+
+def sgd(
+    parameters: list[nn.Parameter], rate: float, momentum: float, weight_decay: float, context: Context
+) -> torch.optim.SGD:
+    """SGD whose learning rate is a tensor on a GPU, so that recorded steps see it change."""
+    on_gpu = context.device.type == "cuda"
+    lr = torch.tensor(rate, device=context.device) if on_gpu else rate
+    return torch.optim.SGD(parameters, lr=lr, momentum=momentum, weight_decay=weight_decay, fused=on_gpu or None)
+
+
+def adam(parameters: list[nn.Parameter], rate: float, weight_decay: float, context: Context) -> torch.optim.Adam:
+    """Adam, recordable on a GPU."""
+    on_gpu = context.device.type == "cuda"
+    return torch.optim.Adam(parameters, lr=rate, weight_decay=weight_decay, fused=on_gpu or None, capturable=on_gpu)
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Change the learning rate in place; a recorded step reads the new value."""
+    for group in optimizer.param_groups:
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
+
+
+def fixed_order(rows: Tensor, batch_size: int) -> Tensor:
+    """Row numbers (n,) cut into full batches, int64 (n // batch_size, batch_size); a short set makes one batch.
+
+    The remainder is dropped, as everywhere in the method: a batch of one breaks batch norm.
+    """
+    batch_size = min(batch_size, len(rows))
+    count = len(rows) // batch_size if batch_size else 0
+    if batch_size < 2:
+        raise RunError("a stage was left with fewer than two images to train on; add images and run again")
+    return rows[: count * batch_size].view(count, batch_size)
+
+
+def _backbone(name: str) -> nn.Module:
+    try:
+        return build_backbone(name)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _placed(net: nn.Module, context: Context) -> nn.Module:
+    return net.to(device=context.device, memory_format=torch.channels_last)

@@ -1,0 +1,99 @@
+"""Stage C: SCAN clustering of the whole network (Van Gansbeke et al. 2020).
+
+An image and a random one of its mined neighbours shall be assigned to the same cluster, while the clusters stay
+evenly used. The epoch kept is the one with the lowest SCAN loss on training images set aside for this choice.
+"""
+
+import copy
+
+import torch
+from torch import Tensor
+
+from scanmix_cli.engine.context import Context
+from scanmix_cli.method.images import ImageSet, forward_all, to_layout
+from scanmix_cli.method.losses import scan_loss
+from scanmix_cli.method.networks import adam, fixed_order
+from scanmix_cli.method.settings import ScanSettings
+from scanmix_cli.models.network import ScanMixNet
+
+SELECTION_ENTROPY_WEIGHT = 1.0
+
+
+def draw_neighbors(candidates: Tensor, allowed: Tensor | None, generator: torch.Generator) -> Tensor:
+    """One neighbour per row, uniformly among the allowed candidates: int64 (B,).
+
+    candidates int64 (B, K); allowed bool (B, K) or None for all. A row with none allowed uses all.
+    """
+    noise = torch.rand(candidates.shape, generator=generator, device=candidates.device)
+    if allowed is not None:
+        noise = noise + (allowed | ~allowed.any(1, keepdim=True))
+    return candidates.gather(1, noise.argmax(1, keepdim=True)).squeeze(1)
+
+
+def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: ScanSettings, context: Context) -> None:
+    """Train backbone and cluster head of `net` in place; neighbors int64 (N, K); labels are not used."""
+    parameters = [*net.backbone.parameters(), *net.cluster_head.parameters()]
+    optimizer = adam(parameters, settings.learning_rate, settings.weight_decay, context)
+    view = images.view(settings.view)
+    held_out, learned = _set_aside(len(images), settings.held_out_share, context)
+    best = BestState(net)
+
+    def step(rows: Tensor) -> Tensor:
+        """One gradient step on anchors `rows` (B,) and a drawn neighbour each; returns the loss."""
+        partners = draw_neighbors(neighbors[rows], None, context.generator)
+        with context.compute.autocast():
+            anchors = net.cluster_logits(to_layout(view(images.pixels[rows], context.generator)))
+            others = net.cluster_logits(to_layout(view(images.pixels[partners], context.generator)))
+        loss = scan_loss(anchors, others, settings.entropy_weight)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    captured = context.captured(step)
+    net.train()
+    for _ in context.epochs("scan", settings.epochs, net=net, optimizer=optimizer, best=best):
+        order = learned[context.permutation(len(learned))]
+        batches = fixed_order(order, settings.batch_size)
+        total = torch.zeros((), device=context.device)
+        for rows in batches:
+            total += captured(rows)
+        score = selection_loss(net, images, neighbors, held_out, context)
+        best.offer(score, net)
+        context.log(loss=(total / len(batches)).item(), selection_loss=score)
+    net.load_state_dict(best.weights)
+
+
+def selection_loss(net: ScanMixNet, images: ImageSet, neighbors: Tensor, rows: Tensor, context: Context) -> float:
+    """SCAN loss (entropy weight 1) of anchors `rows` against all their neighbours, test view."""
+    logits = forward_all(net.cluster_logits, net, images, context)
+    others = neighbors[rows]
+    anchors = logits[rows].repeat_interleave(others.shape[1], dim=0)
+    return scan_loss(anchors, logits[others.flatten()], SELECTION_ENTROPY_WEIGHT).item()
+
+
+def _set_aside(count: int, share: float, context: Context) -> tuple[Tensor, Tensor]:
+    """Split row numbers into those that choose the epoch and those that train, from the seed alone."""
+    generator = torch.Generator().manual_seed(context.seed)
+    order = torch.randperm(count, generator=generator).to(context.device)
+    aside = max(int(count * share), 1)
+    return order[:aside], order[aside:]
+
+
+class BestState:
+    """The weights with the lowest score seen so far."""
+
+    def __init__(self, net: ScanMixNet) -> None:
+        self.score = float("inf")
+        self.weights = copy.deepcopy(net.state_dict())
+
+    def offer(self, score: float, net: ScanMixNet) -> None:
+        """Keep a copy of the weights if `score` is the lowest yet."""
+        if score < self.score:
+            self.score, self.weights = score, copy.deepcopy(net.state_dict())
+
+    def state_dict(self) -> dict:
+        return {"score": self.score, "weights": self.weights}
+
+    def load_state_dict(self, state: dict) -> None:
+        self.score, self.weights = state["score"], state["weights"]

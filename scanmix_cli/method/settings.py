@@ -1,0 +1,162 @@
+"""Settings of every stage: frozen dataclasses, one a stage, gathered in `Profile`.
+
+Profiles (`scanmix_cli.profiles`) are instances of these; `config.toml` is their text form.
+Augmentations are named by `scanmix_cli.augment.pipelines`.
+"""
+
+from dataclasses import dataclass
+
+Normalisation = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class ContrastiveSettings:
+    """Contrastive pre-training: SimCLR for small images, MoCo-v2 for large ones."""
+
+    objective: str = "simclr"  # "simclr" or "moco"
+    epochs: int = 500
+    batch_size: int = 512
+    learning_rate: float = 0.4
+    final_rate_share: float = 0.001  # cosine schedule ends at learning_rate times this
+    momentum: float = 0.9
+    weight_decay: float = 1e-4
+    temperature: float = 0.1
+    symmetric: bool = False  # False: only first views are anchors, as in the release
+    view: str = "simclr"
+    queue_size: int = 65536  # MoCo only
+    key_momentum: float = 0.999  # MoCo only
+    max_images: int = 0  # 0: all; Clothing1M pre-trains on 100,000
+
+
+@dataclass(frozen=True)
+class NeighborSettings:
+    """Mining of the K nearest neighbours, once, in the contrastive feature space."""
+
+    count: int = 20
+    include_self: bool = True
+    features: str = "projection"  # "projection" (128-d) or "backbone"
+
+
+@dataclass(frozen=True)
+class ScanSettings:
+    """SCAN clustering of the whole network (method stage C)."""
+
+    epochs: int = 50
+    batch_size: int = 128
+    learning_rate: float = 1e-4
+    weight_decay: float = 1e-4
+    entropy_weight: float = 5.0
+    view: str = "strong"
+    held_out_share: float = 0.1  # training images kept aside to choose the epoch; never test images
+
+
+@dataclass(frozen=True)
+class WarmupSettings:
+    """Warm-up of the class head with the given labels."""
+
+    epochs: int = 10
+    batch_size: int = 128
+    learning_rate: float = 0.02
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    scope: str = "head"  # "head": backbone frozen; "network": everything learns
+    confidence_penalty: bool = False  # for asymmetric-type noise
+    clip_norm: float = 0.0  # 0: no gradient clipping
+    view: str = "strong"
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """The noise-rate gate, decided once after warm-up."""
+
+    threshold: float = 0.6
+    low_rate: float = 1e-5  # learning rate of the clustering step at or below the threshold
+    high_rate: float = 1e-3
+    low_view: str = "weak"
+    high_view: str = "strong"
+    switch_views: bool = True  # False: the gate sets only the clustering learning rate (paper's text)
+
+
+@dataclass(frozen=True)
+class SplitSettings:
+    """Clean or noisy: a two-component Gaussian mixture on the per-image loss."""
+
+    threshold: float = 0.5
+    history: int = 1  # average the normalised losses of this many last epochs
+    max_iter: int = 10
+    tol: float = 1e-2
+    reg_covar: float = 5e-4
+    clip_percentile: float = 0.0  # 0: min-max by the extremes, as released; 99.9 keeps one outlier from ruling
+
+
+@dataclass(frozen=True)
+class MixMatchSettings:
+    """The semi-supervised step of DivideMix."""
+
+    epochs: int = 300
+    batch_size: int = 64
+    learning_rate: float = 0.02
+    rate_drops: tuple[int, ...] = (150,)  # epochs at which the rate is divided by ten
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    temperature: float = 0.5
+    alpha: float = 4.0
+    lambda_u: float = 25.0
+    rampup: int = 16
+    mix_unlabelled: bool = True  # False: the WebVision, Red and Clothing1M variant without the unlabelled loss
+    guess_mode: str = "train"  # batch norm of the trained network during guessing: "train" as released, or "eval"
+    view: str = "weak"
+    steps: int = 0  # steps an epoch; 0: one pass over the labelled set
+    epoch_images: int = 0  # 0: all; Clothing1M draws a fresh random subset each epoch
+
+
+@dataclass(frozen=True)
+class ClusteringSettings:
+    """The clustering step of every epoch, with the peer's predictions as neighbour filter."""
+
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    entropy_weight: float = 5.0
+    view: str = "weak"
+    shared_momentum: bool = False  # True: one optimiser serves this step and MixMatch, as released
+    legacy_zero_grad: bool = False  # True: unused heads still decay, as under torch < 2
+
+
+@dataclass(frozen=True)
+class SupervisedSettings:
+    """Plain training with the given labels: the yardsticks `cross-entropy`, `mixup` and `elr`."""
+
+    epochs: int = 300
+    batch_size: int = 128
+    learning_rate: float = 0.02
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    final_rate_share: float = 0.0  # cosine schedule
+    view: str = "weak"
+    mixup_alpha: float = 1.0
+    elr_weight: float = 3.0  # strength of the early-learning regulariser
+    elr_momentum: float = 0.7  # of its target average
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Everything that defines a run apart from the data, the seed and the device."""
+
+    name: str
+    backbone: str
+    image_size: int
+    stored_size: int  # pixels are cached at this short side; larger than image_size where views crop
+    mean: Normalisation
+    std: Normalisation
+    contrastive: ContrastiveSettings | None
+    neighbors: NeighborSettings
+    scan: ScanSettings | None
+    warmup: WarmupSettings
+    gate: GateSettings | None
+    split: SplitSettings
+    mixmatch: MixMatchSettings
+    clustering: ClusteringSettings | None
+    supervised: SupervisedSettings = SupervisedSettings()
+    order: str = "sequential"  # "parallel": both networks learn from clones frozen at the start of the epoch

@@ -1,0 +1,39 @@
+"""Stage A, small images: SimCLR pre-training (method stage A1; NT-Xent, Chen et al. 2020)."""
+
+import torch
+from torch import Tensor
+
+from scanmix_cli.engine.context import Context
+from scanmix_cli.method.images import ImageSet, to_layout
+from scanmix_cli.method.losses import cosine_rate, nt_xent
+from scanmix_cli.method.networks import fixed_order, set_rate, sgd
+from scanmix_cli.method.settings import ContrastiveSettings
+from scanmix_cli.models.network import ContrastiveNet
+
+
+def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSettings, context: Context) -> None:
+    """Train `net` in place; labels are not used."""
+    optimizer = sgd(list(net.parameters()), settings.learning_rate, settings.momentum, settings.weight_decay, context)
+    view = images.view(settings.view)
+
+    def step(rows: Tensor) -> Tensor:
+        """One gradient step on images `rows` (B,), two views each; returns the loss."""
+        batch = images.pixels[rows].repeat(2, 1, 1, 1)
+        with context.compute.autocast():
+            outputs = net(to_layout(view(batch, context.generator)))
+        first, second = outputs.chunk(2)
+        loss = nt_xent(first, second, settings.temperature, settings.symmetric)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    captured = context.captured(step)
+    net.train()
+    for epoch in context.epochs("simclr", settings.epochs, net=net, optimizer=optimizer):
+        set_rate(optimizer, cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction))
+        batches = fixed_order(context.permutation(len(images)), settings.batch_size)
+        total = torch.zeros((), device=context.device)
+        for rows in batches:
+            total += captured(rows)
+        context.log(loss=(total / len(batches)).item())

@@ -1,0 +1,57 @@
+"""Stage E: warm-up of the class head with all given labels (method stage E; DivideMix section 3.1)."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from scanmix_cli.engine.context import Context
+from scanmix_cli.method.images import ImageSet, to_layout
+from scanmix_cli.method.learner import Learner
+from scanmix_cli.method.losses import negative_entropy
+from scanmix_cli.method.monitor import Monitor
+from scanmix_cli.method.networks import fixed_order, set_rate
+from scanmix_cli.method.settings import WarmupSettings
+
+
+class WarmupStep:
+    """One gradient step of cross-entropy (plus confidence penalty) on a batch of rows (B,)."""
+
+    def __init__(self, learner: Learner, images: ImageSet, settings: WarmupSettings, context: Context) -> None:
+        self.learner, self.images, self.settings, self.context = learner, images, settings, context
+        self.view = images.view(settings.view)
+        self.captured = context.captured(self.step)
+
+    def step(self, rows: Tensor) -> Tensor:
+        net, optimizer = self.learner.net, self.learner.optimizer
+        batch = to_layout(self.view(self.images.pixels[rows], self.context.generator))
+        with self.context.compute.autocast():
+            with torch.set_grad_enabled(self.settings.scope == "network"):
+                features = net.features(batch)
+            logits = net.class_head(features)
+        loss = F.cross_entropy(logits.float(), self.images.labels[rows])
+        if self.settings.confidence_penalty:
+            loss = loss + negative_entropy(logits)
+        self.learner.zero_grad(optimizer)
+        loss.backward()
+        if self.settings.clip_norm > 0:
+            torch.nn.utils.clip_grad_norm_(net.parameters(), self.settings.clip_norm)
+        optimizer.step()
+        return loss.detach()
+
+
+def warm_up(
+    learners: list[Learner], images: ImageSet, settings: WarmupSettings, monitor: Monitor, context: Context
+) -> None:
+    """Train every learner in place on the labelled images."""
+    labelled = images.known.nonzero().squeeze(1)
+    steps = [WarmupStep(learner, images, settings, context) for learner in learners]
+    stateful = {k: v for n, learner in enumerate(learners) for k, v in learner.stateful(f"net{n}").items()}
+    for _ in context.epochs("warmup", settings.epochs, **stateful):
+        total, count = torch.zeros((), device=context.device), 0
+        for learner, step in zip(learners, steps, strict=True):
+            set_rate(learner.optimizer, settings.learning_rate)
+            learner.net.train()
+            for rows in fixed_order(labelled[context.permutation(len(labelled))], settings.batch_size):
+                total += step.captured(rows)
+                count += 1
+        context.log(loss=(total / count).item(), **monitor.test([learner.net for learner in learners], context))

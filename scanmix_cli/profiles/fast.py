@@ -1,0 +1,60 @@
+"""`fast` and `auto`: our schedules in minutes instead of days, one configuration for every kind and rate of noise.
+
+`fast` starts from the released settings with larger batches, separate optimisers, guesses in evaluation mode and
+guards; epochs follow from the number of images, so that small sets see enough steps and large ones end in time.
+"""
+
+from dataclasses import replace
+
+from scanmix_cli.method.settings import (
+    ClusteringSettings,
+    ContrastiveSettings,
+    GateSettings,
+    MixMatchSettings,
+    NeighborSettings,
+    Profile,
+    ScanSettings,
+    SplitSettings,
+    SupervisedSettings,
+    WarmupSettings,
+)
+from scanmix_cli.profiles.official import IMAGENET_MEAN, IMAGENET_STD
+
+GPU = Profile(
+    name="fast",
+    backbone="resnet18-cifar",
+    image_size=32,
+    stored_size=32,
+    mean=IMAGENET_MEAN,
+    std=IMAGENET_STD,
+    contrastive=ContrastiveSettings(epochs=200, batch_size=512, temperature=0.2, symmetric=True),
+    neighbors=NeighborSettings(),
+    scan=ScanSettings(epochs=15, batch_size=512, learning_rate=2e-4),
+    warmup=WarmupSettings(epochs=5, batch_size=256, view="weak"),
+    gate=GateSettings(),
+    split=SplitSettings(clip_percentile=99.9, max_iter=100),
+    mixmatch=MixMatchSettings(epochs=60, batch_size=128, rate_drops=(45,), lambda_u=25.0, guess_mode="eval"),
+    clustering=ClusteringSettings(batch_size=256),
+    supervised=SupervisedSettings(epochs=60, batch_size=256, learning_rate=0.05),
+)
+
+CPU = replace(
+    GPU,
+    backbone="small",
+    contrastive=ContrastiveSettings(epochs=25, batch_size=128, learning_rate=0.12, temperature=0.2, symmetric=True),
+    scan=ScanSettings(epochs=4, batch_size=128, learning_rate=1e-3),
+    warmup=WarmupSettings(
+        epochs=8, batch_size=64, learning_rate=0.03, scope="network", view="weak", clip_norm=1.0
+    ),
+    mixmatch=MixMatchSettings(
+        epochs=8,
+        batch_size=64,
+        learning_rate=0.03,
+        rate_drops=(6,),
+        lambda_u=10.0,
+        rampup=4,
+        guess_mode="eval",
+    ),
+    clustering=ClusteringSettings(batch_size=128),
+    supervised=SupervisedSettings(epochs=40, batch_size=64, learning_rate=0.03),
+)

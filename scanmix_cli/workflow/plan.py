@@ -1,0 +1,181 @@
+"""From the data and the device to a complete profile: the `auto` choice, overrides, time budget and estimate."""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from scanmix_cli.engine.device import Compute, seeded
+from scanmix_cli.errors import SettingsError
+from scanmix_cli.method.images import to_layout
+from scanmix_cli.method.settings import Profile
+from scanmix_cli.models.registry import build_backbone
+from scanmix_cli.profiles import fast
+from scanmix_cli.profiles.official import OFFICIAL
+from scanmix_cli.profiles.paper import PAPER
+from scanmix_cli.workflow.request import PROFILES, Request
+
+FORWARD_SHARE = 1 / 3  # cost of a forward pass, as a share of a training pass
+CLEAN_SHARE = 0.7  # assumed share of labels in the clean set, for estimates only
+SAFETY = 0.85  # share of a time budget that training may plan with; the rest is decoding, judging, writing
+PROBE_IMAGES = {"cpu": 64, "cuda": 512, "mps": 128}
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """What the plan looks at: training images, classes, median of the images' short sides in pixels."""
+
+    images: int
+    classes: int
+    short_side: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A resolved profile, why it was chosen, and the seconds that each stage is expected to take."""
+
+    profile: Profile
+    reason: str
+    seconds: dict[str, float]
+
+    @property
+    def total(self) -> float:
+        return sum(self.seconds.values())
+
+
+def make_plan(request: Request, facts: DataFacts, compute: Compute, given: Profile | None = None) -> Plan:
+    """Choose and bend a profile. `given` comes from a configuration file and is taken as it stands."""
+    profile, reason = (given, "as configured") if given is not None else choose_profile(request, facts, compute)
+    profile = override(profile, request)
+    cost = seconds_per_image(profile, compute)
+    seconds = stage_seconds(profile, facts, cost)
+    if request.time_budget > 0:
+        profile, shrunk = fit_budget(profile, sum(seconds.values()), request.time_budget * SAFETY)
+        seconds = stage_seconds(profile, facts, cost)
+        reason += ", schedule shortened to the time budget" if shrunk else ""
+    return Plan(profile, reason, seconds)
+
+
+def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tuple[Profile, str]:
+    """The named profile for images of this size, or our own choice."""
+    if request.profile not in PROFILES:
+        raise SettingsError(f"unknown profile {request.profile!r}; choose one of {', '.join(PROFILES)}")
+    if request.profile in ("official", "paper"):
+        row = "cifar10" if facts.short_side <= 96 else "webvision"
+        table = OFFICIAL if request.profile == "official" else PAPER
+        return table[row], f"the {request.profile} settings of the {row} benchmark"
+    base = fast.GPU if compute.accelerated else fast.CPU
+    size, why_size = _image_size(facts.short_side, compute)
+    profile = replace(base, name=request.profile, image_size=size, stored_size=size)
+    if size > 64 and compute.accelerated:
+        profile = replace(profile, backbone="resnet50")
+    profile = _with_epochs(profile, facts.images, compute)
+    place = "a GPU" if compute.accelerated else "a CPU"
+    return profile, f"{facts.images} images of {facts.classes} classes, {why_size}, on {place}"
+
+
+def _image_size(short_side: int, compute: Compute) -> tuple[int, str]:
+    sizes = (32, 64, 128, 224) if compute.accelerated else (32, 64)
+    size = next((size for size in sizes if short_side <= size * 1.5), sizes[-1])
+    return size, f"short side about {short_side} pixels"
+
+
+def _with_epochs(profile: Profile, images: int, compute: Compute) -> Profile:
+    """Small sets get more epochs and large ones fewer, around the schedule that the profile holds for its own size."""
+    typical = 50_000 if compute.accelerated else 1_200
+    factor = min(max((typical / max(images, 1)) ** 0.7, 0.1), 4.0)
+    return scale_epochs(profile, factor)
+
+
+def scale_epochs(profile: Profile, factor: float) -> Profile:
+    """Multiply every stage's epochs, keeping at least one (three in the EM loop); rate drops move along."""
+
+    def scaled(epochs: int, least: int = 1) -> int:
+        return max(round(epochs * factor), least)
+
+    semi = profile.mixmatch
+    return replace(
+        profile,
+        contrastive=profile.contrastive and replace(profile.contrastive, epochs=scaled(profile.contrastive.epochs)),
+        scan=profile.scan and replace(profile.scan, epochs=scaled(profile.scan.epochs)),
+        warmup=replace(profile.warmup, epochs=scaled(profile.warmup.epochs)),
+        mixmatch=replace(
+            semi,
+            epochs=scaled(semi.epochs, 3),
+            rate_drops=tuple(scaled(drop) for drop in semi.rate_drops),
+            rampup=scaled(semi.rampup),
+        ),
+        supervised=replace(profile.supervised, epochs=scaled(profile.supervised.epochs, 3)),
+    )
+
+
+def override(profile: Profile, request: Request) -> Profile:
+    """Write the user's own choices into a profile."""
+    if request.backbone:
+        profile = replace(profile, backbone=request.backbone)
+    if request.image_size:
+        profile = replace(profile, image_size=request.image_size, stored_size=request.image_size)
+    if request.epochs:
+        factor = request.epochs / profile.mixmatch.epochs
+        drops = tuple(max(round(drop * factor), 1) for drop in profile.mixmatch.rate_drops)
+        profile = replace(profile, mixmatch=replace(profile.mixmatch, epochs=request.epochs, rate_drops=drops))
+    if request.pretrain_epochs and profile.contrastive is not None:
+        profile = replace(profile, contrastive=replace(profile.contrastive, epochs=request.pretrain_epochs))
+    if request.batch_size:
+        size = request.batch_size
+        profile = replace(
+            profile,
+            contrastive=profile.contrastive and replace(profile.contrastive, batch_size=size),
+            mixmatch=replace(profile.mixmatch, batch_size=size),
+        )
+    return profile
+
+
+def fit_budget(profile: Profile, expected: float, allowed: float) -> tuple[Profile, bool]:
+    """Shorten every stage alike so that the expected seconds fit the allowed ones."""
+    if expected <= allowed:
+        return profile, False
+    return scale_epochs(profile, allowed / expected), True
+
+
+def stage_seconds(profile: Profile, facts: DataFacts, cost: float) -> dict[str, float]:
+    """Expected seconds of each stage; `cost` is the seconds of one training pass of one image."""
+    n, semi = facts.images, profile.mixmatch
+    passes: dict[str, float] = {}
+    if profile.contrastive is not None:
+        used = min(n, profile.contrastive.max_images or n)
+        passes[profile.contrastive.objective] = 2.0 * used * profile.contrastive.epochs
+    if profile.scan is not None:
+        passes["scan"] = (2.0 + FORWARD_SHARE) * n * profile.scan.epochs
+    share = 1.0 if profile.warmup.scope == "network" else FORWARD_SHARE
+    passes["warmup"] = 2.0 * share * n * profile.warmup.epochs
+    used = min(n, semi.epoch_images or n)
+    steps = semi.steps or max(int(CLEAN_SHARE * used) // semi.batch_size, 1)
+    trained = 4 if semi.mix_unlabelled else 2
+    network = steps * semi.batch_size * (trained + 6 * FORWARD_SHARE) + FORWARD_SHARE * n
+    if profile.clustering is not None:
+        network += 2.0 * used
+    passes["scanmix"] = 2.0 * network * semi.epochs
+    return {stage: count * cost for stage, count in passes.items()}
+
+
+def seconds_per_image(profile: Profile, compute: Compute) -> float:
+    """Measured seconds of one training pass of one image on this device, in a batch."""
+    size, device = profile.image_size, compute.device
+    with seeded(0):
+        try:
+            net = build_backbone(profile.backbone).to(device=device, memory_format=torch.channels_last)
+        except ValueError as error:
+            raise SettingsError(str(error)) from None
+    count = max(PROBE_IMAGES[device.type] * 32 // size, 8)
+    batch = to_layout(torch.zeros(count, 3, size, size, device=device))
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        with compute.autocast():
+            loss = net(batch).float().mean()
+        loss.backward()
+        loss.item()  # waits for the device
+        times.append(time.perf_counter() - began)
+    return float(np.min(times[1:])) / count

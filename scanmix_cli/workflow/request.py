@@ -1,0 +1,54 @@
+"""What a user asked of a training run, apart from the data."""
+
+import re
+from dataclasses import dataclass
+
+from scanmix_cli.errors import SettingsError
+
+PROFILES = ("auto", "fast", "paper", "official")
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+
+
+@dataclass(frozen=True)
+class Request:
+    """Options of `scanmix train`; 0 and "" mean: let the plan decide."""
+
+    profile: str = "auto"
+    backbone: str = ""
+    weights: str = ""
+    image_size: int = 0
+    epochs: int = 0
+    pretrain_epochs: int = 0
+    time_budget: float = 0.0  # seconds; 0: no limit
+    batch_size: int = 0
+    seed: int = 0
+    device: str = "auto"
+    precision: str = "auto"
+    workers: int = 0
+
+
+def parse_duration(text: str) -> float:
+    """Seconds from `90`, `60s`, `10m`, `1.5h`; SettingsError for anything else."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh]?)\s*", text)
+    if match is None or float(match[1]) <= 0:
+        raise SettingsError(f"--time-budget {text!r} is no duration; write for example 60s, 10m or 1.5h")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+@dataclass(frozen=True)
+class FailOn:
+    """`--fail-on`: exit 1 when more than this many labels, or this share of them, are suspect."""
+
+    limit: float
+    is_share: bool
+
+    def exceeded(self, issues: int, labelled: int) -> bool:
+        return issues > (self.limit * labelled if self.is_share else self.limit)
+
+
+def parse_fail_on(text: str) -> FailOn:
+    """`25` is a count, `5%` a share; SettingsError for anything else."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
+    if match is None:
+        raise SettingsError(f"--fail-on {text!r} is neither a count nor a share; write for example 25 or 5%")
+    return FailOn(float(match[1]) / (100 if match[2] else 1), bool(match[2]))

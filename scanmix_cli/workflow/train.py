@@ -1,0 +1,245 @@
+"""`scanmix train` as a function: data in, run folder out."""
+
+import os
+import platform
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from scanmix_cli.data.audit import require_readable
+from scanmix_cli.data.cache import default_cache_dir
+from scanmix_cli.data.duplicates import exact_duplicates
+from scanmix_cli.data.pixels import Pixels, load_pixels
+from scanmix_cli.data.samples import Samples
+from scanmix_cli.engine.budget import Budget
+from scanmix_cli.engine.checkpoints import Checkpoints
+from scanmix_cli.engine.config import to_table, write_toml
+from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.device import choose_compute
+from scanmix_cli.engine.progress import Logged, Reporter
+from scanmix_cli.engine.run_folder import check_free, open_folder, point_latest
+from scanmix_cli.evidence.verdicts import Verdicts, judge
+from scanmix_cli.method.images import ImageSet
+from scanmix_cli.method.methods import METHODS, Outcome
+from scanmix_cli.method.monitor import Monitor
+from scanmix_cli.method.settings import Profile
+from scanmix_cli.report.files import write_run_tables
+from scanmix_cli.report.html import write_html
+from scanmix_cli.report.table import build_report
+from scanmix_cli.report.thumbnails import from_pixels
+from scanmix_cli.version import __version__
+from scanmix_cli.workflow.classifier import Classifier, make_classifier, save_classifier
+from scanmix_cli.workflow.plan import DataFacts, Plan, make_plan
+from scanmix_cli.workflow.request import Request
+
+PROBE_SIZE = 32  # image sizes and damage are found at this size, before the plan fixes the real one
+OTHER_SHARE = 0.03  # of a time budget: pixels, verdicts and files after training
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run."""
+
+    folder: Path
+    report: pd.DataFrame
+    summary: dict[str, Any]
+    verdicts: Verdicts
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where a run goes and how it treats what is there."""
+
+    path: Path
+    overwrite: bool = False
+    resume: bool = False
+    keep_checkpoints: bool = True
+    html: bool = True
+
+
+def train(samples: Samples, request: Request, folder: Folder, reporter: Reporter, given: Profile | None = None) -> Run:
+    """Train on `samples` and write the run folder. Raises a ScanmixError for everything a user can mend."""
+    began = time.monotonic()
+    compute = choose_compute(request.device, request.precision)
+    check_free(folder.path, folder.overwrite, folder.resume)
+    workers = request.workers or os.cpu_count() or 1
+    scanned = load_pixels(samples, PROBE_SIZE, workers=workers, cache_dir=default_cache_dir())
+    require_readable(samples, scanned)
+    plan = make_plan(request, facts_of(samples, scanned), compute, given)
+    path = open_folder(folder.path, folder.overwrite, folder.resume)
+    log = Logged(reporter, path / "log.txt")
+    try:
+        for warning in (*samples.warnings, *scanned.warnings):
+            log.message(f"warning: {warning}")
+        log.message(describe_plan(plan))
+        pixels = scanned
+        if plan.profile.stored_size != PROBE_SIZE:
+            pixels = load_pixels(samples, plan.profile.stored_size, workers=workers, cache_dir=default_cache_dir())
+        resolved = {"run": to_table(request), "profile": to_table(plan.profile)}
+        write_toml(path / "config.toml", resolved)
+        fingerprint = f"{samples.fingerprint()} {to_table(plan.profile)} {request.seed}"
+        left = request.time_budget * (1 - OTHER_SHARE) - (time.monotonic() - began)
+        context = Context(
+            compute,
+            request.seed,
+            log,
+            Checkpoints(path / "checkpoints", fingerprint, folder.resume),
+            Budget(max(left, 1.0) if request.time_budget else None, plan.seconds),
+            path / "metrics.csv",
+        )
+        trained = learn(samples, pixels, plan.profile, context)
+        timings = {"decoding": 0.0, **{k: round(v, 3) for k, v in context.seconds.items()}}
+        timings["total"] = round(time.monotonic() - began, 3)
+        run = conclude(samples, pixels, plan, trained, folder, {"seconds": timings}, resolved, context)
+    finally:
+        log.close()
+    point_latest(path)
+    return run
+
+
+def facts_of(samples: Samples, pixels: Pixels) -> DataFacts:
+    """What the plan needs to know, from the readable training images."""
+    rows = train_rows(samples, pixels)
+    short = pixels.source_sizes[rows].min(axis=1)
+    return DataFacts(len(rows), len(samples.classes), int(np.median(short)))
+
+
+def train_rows(samples: Samples, pixels: Pixels) -> np.ndarray:
+    """int64 (N,): rows of the readable training images."""
+    return pixels.rows[samples.is_train()[pixels.rows]]
+
+
+def describe_plan(plan: Plan) -> str:
+    """The line that says what was chosen, why, and how long it will take."""
+    profile = plan.profile
+    stages = ", ".join(
+        f"{name} {epochs}"
+        for name, epochs in (
+            (profile.contrastive.objective, profile.contrastive.epochs) if profile.contrastive else ("", 0),
+            ("scan", profile.scan.epochs if profile.scan else 0),
+            ("warm-up", profile.warmup.epochs),
+            ("scanmix", profile.mixmatch.epochs),
+        )
+        if epochs
+    )
+    return (
+        f"profile {profile.name}: {profile.backbone} at {profile.image_size} pixels, epochs {stages} "
+        f"({plan.reason}); about {duration(plan.total)}"
+    )
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `12 min`, `3.5 h`."""
+    if seconds < 90:
+        return f"{max(round(seconds), 1)} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The method's outcome and the rows it speaks of; test accuracies where images were held out."""
+
+    outcome: Outcome
+    rows: np.ndarray
+    labels: np.ndarray
+    test: dict[str, float]
+
+
+def learn(samples: Samples, pixels: Pixels, profile: Profile, context: Context) -> Trained:
+    """Run ScanMix on the readable training images."""
+    rows, ids = train_rows(samples, pixels), samples.label_ids()
+    images = image_set(pixels, rows, ids, samples, profile, context)
+    others = np.setdiff1d(pixels.rows, rows, assume_unique=True)
+    others = others[ids[others] >= 0]
+    held_out = image_set(pixels, others, ids, samples, profile, context) if len(others) else None
+    monitor = Monitor(held_out)
+    outcome = METHODS["scanmix"](images, profile, monitor, context, None)
+    return Trained(outcome, rows, ids[rows], monitor.test(list(outcome.nets), context))
+
+
+def image_set(
+    pixels: Pixels, rows: np.ndarray, ids: np.ndarray, samples: Samples, profile: Profile, context: Context
+) -> ImageSet:
+    """Rows of the pixel cache as tensors on the device."""
+    chosen = np.ascontiguousarray(pixels.images[np.searchsorted(pixels.rows, rows)])
+    return ImageSet(
+        torch.from_numpy(chosen).to(context.device),
+        torch.from_numpy(ids[rows]).to(context.device),
+        len(samples.classes),
+        profile.image_size,
+        profile.mean,
+        profile.std,
+    )
+
+
+def conclude(
+    samples: Samples,
+    pixels: Pixels,
+    plan: Plan,
+    trained: Trained,
+    folder: Folder,
+    facts: dict[str, Any],
+    settings: dict[str, Any],
+    context: Context,
+) -> Run:
+    """Verdicts, tables, page and classifier of a trained run."""
+    outcome = trained.outcome
+    assert outcome.evidence is not None
+    neighbors = None if outcome.neighbors is None else outcome.neighbors.cpu().numpy()
+    verdicts = judge(outcome.evidence, trained.labels, neighbors)
+    classifier = make_classifier(outcome.nets, plan.profile, samples.classes)
+    report = build_report(
+        samples,
+        pixels,
+        verdicts,
+        trained.rows,
+        _predict_others(pixels, trained.rows, classifier, context),
+        exact_duplicates(pixels),
+    )
+    summary = {
+        "profile": plan.profile.name,
+        "backbone": plan.profile.backbone,
+        "image_size": plan.profile.image_size,
+        "accuracy": {name: round(value, 6) for name, value in trained.test.items()},
+        "seed": context.seed,
+        "device": device_name(context.device),
+        "precision": context.compute.precision,
+        "versions": {"scanmix": __version__, "torch": torch.__version__, "python": platform.python_version()},
+        **facts,
+    }
+    whole = write_run_tables(folder.path, report, samples, pixels, verdicts, summary)
+    save_classifier(folder.path / "model", classifier)
+    if folder.html:
+        write_html(
+            folder.path / "report.html",
+            report,
+            classes=samples.classes,
+            noise_matrix=verdicts.noise_matrix,
+            summary=whole,
+            settings=settings,
+            image_of=from_pixels(pixels),
+        )
+    if not folder.keep_checkpoints:
+        context.checkpoints.remove()
+    return Run(folder.path, report, whole, verdicts)
+
+
+def _predict_others(
+    pixels: Pixels, rows: np.ndarray, classifier: Classifier, context: Context
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and predicted classes of the readable images that were not trained on."""
+    others = np.setdiff1d(pixels.rows, rows, assume_unique=True)
+    images = pixels.images[np.searchsorted(pixels.rows, others)]
+    return others, classifier.probabilities(images, context.compute).argmax(1)
+
+
+def device_name(device: torch.device) -> str:
+    """`NVIDIA H100 80GB HBM3` or `cpu, 2 threads`."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"cpu, {torch.get_num_threads()} threads" if device.type == "cpu" else device.type
