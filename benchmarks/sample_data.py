@@ -93,9 +93,11 @@ def main() -> None:
 
     truth = read_truth(DIGITS)
     columns: dict[str, list[Figures]] = {"scanmix": []}
+    seconds = []
     for seed in range(options.seeds):
         run = options.out / f"seed-{seed}"
         summary = train(DIGITS, seed, run)
+        seconds.append(summary["seconds"]["total"])
         reached = figures(read_text_table(run / "report.csv"), read_text_table(run / "cleaned.csv"), truth)
         columns["scanmix"].append(reached)
         print(f"seed {seed}: scanmix {reached}", file=sys.stderr)
@@ -104,7 +106,10 @@ def main() -> None:
             print(f"seed {seed}: cross-entropy {plain}", file=sys.stderr)
     print(table(columns))
     day = datetime.now(timezone.utc).date()
-    print(f"\n{options.seeds} seeds, device {summary['device']}, {day}: `python benchmarks/sample_data.py`")
+    print(
+        f"\n{options.seeds} seeds, {day}, {summary['device']}, a run {sum(seconds) / len(seconds):.0f} s in the mean and "
+        f"{max(seconds):.0f} s at most: `python benchmarks/sample_data.py`"
+    )
 
 
 if __name__ == "__main__":
