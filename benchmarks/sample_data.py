@@ -107,8 +107,8 @@ def main() -> None:
     print(table(columns))
     day = datetime.now(timezone.utc).date()
     print(
-        f"\n{options.seeds} seeds, {day}, {summary['device']}, a run {sum(seconds) / len(seconds):.0f} s in the mean and "
-        f"{max(seconds):.0f} s at most: `python benchmarks/sample_data.py`"
+        f"\n{options.seeds} seeds, {day}, {summary['device']}, a run {sum(seconds) / len(seconds):.0f} s in the mean "
+        f"and {max(seconds):.0f} s at most: `python benchmarks/sample_data.py`"
     )
 
 
