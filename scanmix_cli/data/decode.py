@@ -95,7 +95,7 @@ def _upright(image: Image.Image, size: int) -> tuple[Image.Image, tuple[int, int
     reduced = image.draft(None, (width, height)) is not None and image.size != source_size
     image.load()
     if not reduced:
-        source_size = image.size  # TIFF turns while loading
+        source_size = image.size  # older versions of Pillow turn TIFF while loading
     orientation = _orientation(image)
     if orientation is None:
         return image, source_size

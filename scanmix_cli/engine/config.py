@@ -8,8 +8,6 @@ import typing
 from pathlib import Path
 from typing import Any, TypeVar
 
-import tomli_w
-
 from scanmix_cli.errors import SettingsError
 
 if sys.version_info >= (3, 11):
@@ -85,6 +83,8 @@ def _name(kind: type) -> str:
 
 def write_toml(path: Path, table: dict[str, Any]) -> None:
     """Write a TOML file."""
+    import tomli_w  # the only place that needs it
+
     path.write_text(tomli_w.dumps(table), encoding="utf-8")
 
 

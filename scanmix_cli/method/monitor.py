@@ -44,6 +44,6 @@ class Monitor:
         right = (labels == self.truth) & (labels >= 0)
         hits = float((selected & right).sum())
         return {
-            "clean_precision": hits / max(selected.sum(), 1),
-            "clean_recall": hits / max(right.sum(), 1),
+            "clean_precision": hits / max(int(selected.sum()), 1),
+            "clean_recall": hits / max(int(right.sum()), 1),
         }

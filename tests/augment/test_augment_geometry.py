@@ -42,7 +42,7 @@ def test_resized_crop_is_within_one_level_of_pillow(large: Tensor, size: int) ->
     """Enlarging and, with antialiasing, shrinking; Pillow rounds after each axis, which moves a level by up to one."""
     boxes = torch.tensor([(0, 0, 40, 52), (3, 5, 20, 30), (10, 2, 7, 9), (39, 51, 1, 1)]).repeat(4, 1)
     flip = torch.arange(16) % 2 == 0
-    resized = resized_crop_flip(large, tuple(boxes.float().T), flip, size)
+    resized = resized_crop_flip(large, boxes.float().T[:2], boxes.float().T[2:], flip, size)
     for k, box in enumerate(boxes.tolist()):
         picture = reference.to_pil_image(large[k])
         picture = reference.resized_crop(picture, *box, [size, size], InterpolationMode.BILINEAR)
@@ -52,8 +52,8 @@ def test_resized_crop_is_within_one_level_of_pillow(large: Tensor, size: int) ->
 
 def test_whole_box_of_the_same_size_is_the_image(pictures: Tensor) -> None:
     count = len(pictures)
-    box = (torch.zeros(count), torch.zeros(count), torch.full((count,), 32.0), torch.full((count,), 32.0))
-    resized = resized_crop_flip(pictures, box, torch.zeros(count, dtype=torch.bool), 32)
+    corners, sides = torch.zeros(2, count), torch.full((2, count), 32.0)
+    resized = resized_crop_flip(pictures, corners, sides, torch.zeros(count, dtype=torch.bool), 32)
     assert torch.equal(resized, pictures.float())
 
 
@@ -64,7 +64,7 @@ def test_boxes_are_distributed_as_torchvision_draws_them() -> None:
     image = torch.zeros(3, 32, 48)
     drawn = torch.tensor([RandomResizedCrop.get_params(image, list(scale), list(ratio)) for _ in range(4000)]).float()
     uniforms = torch.rand((BOX_DRAWS, 4000), generator=torch.Generator().manual_seed(1))
-    ours = torch.stack(random_boxes(uniforms, 32, 48, scale, ratio), 1)
+    ours = torch.cat(random_boxes(uniforms, 32, 48, scale, ratio)).T
     error = (drawn.var(0) / 4000 + ours.var(0) / 4000).sqrt()
     assert ((ours.mean(0) - drawn.mean(0)).abs() < 4 * error).all()
     assert ((ours.std(0) / drawn.std(0) - 1).abs() < 0.1).all()
@@ -78,12 +78,14 @@ def test_boxes_are_distributed_as_torchvision_draws_them() -> None:
 
 @pytest.mark.parametrize(("height", "width"), [(8, 64), (64, 8), (1, 1)])
 def test_boxes_fall_back_as_torchvision_does(height: int, width: int) -> None:
-    """Where no attempt fits the image, the central box of the nearest ratio (1 x 1: every attempt is the image)."""
+    """Where no attempt fits the image, the box of the nearest ratio (1 x 1: every attempt is the image), inside it."""
     scale, ratio = (1.0, 1.0), (3 / 4, 4 / 3)
     expected = RandomResizedCrop.get_params(torch.zeros(3, height, width), list(scale), list(ratio))
     uniforms = torch.rand((BOX_DRAWS, 5), generator=torch.Generator().manual_seed(0))
-    ours = torch.stack(random_boxes(uniforms, height, width, scale, ratio), 1)
-    assert ours.tolist() == [list(expected)] * 5
+    corners, sides = random_boxes(uniforms, height, width, scale, ratio)
+    assert sides.T.tolist() == [list(expected[2:])] * 5
+    assert corners.min() >= 0
+    assert (corners + sides).amax(1).tolist() <= [height, width]
 
 
 def test_random_crop_reaches_every_place_and_flips_half() -> None:

@@ -60,7 +60,9 @@ def test_equals_pillow(operation: int, shape: tuple[int, int], pictures: Tensor)
     """Exact, except one level of autocontrast's rounding and a pixel in 500 where a warp falls between two pixels."""
     images = pictures[:, :, : shape[0], : shape[1]].repeat(6, 1, 1, 1)
     operations, magnitudes = draw(operation, len(images), seed=1)
-    difference = apply_operations(images, operations, magnitudes).int() - with_pillow(operation, images, magnitudes)
+    difference = apply_operations(images, operations[None], magnitudes[None]).int() - with_pillow(
+        operation, images, magnitudes
+    )
     if operation in WARPS:
         assert (difference != 0).float().mean() < 1 / 500
     else:
@@ -71,8 +73,8 @@ def test_images_of_one_batch_do_not_touch_each_other(pictures: Tensor) -> None:
     images = pictures[:1].expand(14, 3, 32, 32)
     operations = torch.arange(14)
     magnitudes = random_magnitudes(operations, torch.full((14,), 0.3))
-    together = apply_operations(images, operations, magnitudes)
-    alone = [apply_operations(images[k : k + 1], operations[k : k + 1], magnitudes[k : k + 1]) for k in range(14)]
+    together = apply_operations(images, operations[None], magnitudes[None])
+    alone = [apply_operations(images[:1], operations[k].view(1, 1), magnitudes[k].view(1, 1)) for k in range(14)]
     assert torch.equal(together, torch.cat(alone))
 
 
@@ -81,7 +83,7 @@ def test_every_operation_but_identity_changes_noise(pictures: Tensor) -> None:
     images = (pictures[:1] // 2 + 40).expand(14, 3, 32, 32)
     operations = torch.arange(14)
     magnitudes = random_magnitudes(operations, torch.full((14,), 0.3))
-    changed = (apply_operations(images, operations, magnitudes) != images).flatten(1).any(1)
+    changed = (apply_operations(images, operations[None], magnitudes[None]) != images).flatten(1).any(1)
     assert changed.tolist() == [False] + [True] * 13
 
 
@@ -109,6 +111,7 @@ def test_four_operations_apply_in_turn(pictures: Tensor) -> None:
     uniforms = torch.rand((OPERATION_DRAWS, count), generator=torch.Generator().manual_seed(3))
     expected = pictures
     for slot in range(4):
-        operations = (14 * uniforms[slot]).long()
-        expected = apply_operations(expected, operations, random_magnitudes(operations, uniforms[4 + slot]))
+        operations = (14 * uniforms[slot : slot + 1]).long()
+        magnitudes = random_magnitudes(operations, uniforms[4 + slot : 5 + slot])
+        expected = apply_operations(expected, operations, magnitudes)
     assert torch.equal(random_operations(pictures, uniforms), expected)

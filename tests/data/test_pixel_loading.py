@@ -78,7 +78,7 @@ def test_result_without_a_cache_is_the_same(mixed: Samples, tmp_path: Path) -> N
     )
 
 
-@pytest.mark.parametrize("change", ["content", "time", "size", "missing", "order", "version"])
+@pytest.mark.parametrize("change", ["content", "length", "time", "size", "missing", "order", "version"])
 def test_cache_notices_changes(tmp_path: Path, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = make_folder(tmp_path / "data", ["a/1.png", "b/2.png"])
     table = write_table(tmp_path / "t.csv", "file_name,label\ndata/a/1.png,a\ndata/b/2.png,b\n")
@@ -86,6 +86,11 @@ def test_cache_notices_changes(tmp_path: Path, change: str, monkeypatch: pytest.
     load_pixels(read_samples(table), size, workers=1, cache_dir=tmp_path / "cache")
     if change == "content":
         save_picture(data / "a" / "1.png", 77)
+    elif change == "length":
+        path = data / "a" / "1.png"
+        before = path.stat()
+        path.write_bytes(path.read_bytes() + b"more")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     elif change == "time":
         os.utime(data / "a" / "1.png", (1, 1))
     elif change == "size":

@@ -48,6 +48,13 @@ def test_dialects_and_encodings_are_found_out(tmp_path: Path, name: str, text: s
     assert samples.name.lower() == "t"
 
 
+def test_known_names_decide_between_two_separators(tmp_path: Path) -> None:
+    text = "file_name;label;x,y,z\na.png;cat;1,2,3\nb.png;dog;4,5,6\n"
+    samples = read_samples(write_table(tmp_path / "t.csv", text))
+    assert rows(samples) == [("a.png", "train", "cat"), ("b.png", "train", "dog")]
+    assert samples.table["x,y,z"].tolist() == ["1,2,3", "4,5,6"]
+
+
 def test_separator_and_encoding_can_be_named(tmp_path: Path) -> None:
     table = write_table(tmp_path / "t.csv", "file_name:label\nä.png:größe\nb.png:dog\n", "cp1252")
     assert rows(read_samples(table, sep=":", encoding="cp1252"))[0] == ("ä.png", "train", "größe")
@@ -90,8 +97,12 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
     assert samples.extra_columns == ("label",)
 
 
-def test_choice_between_two_known_columns_is_said(tmp_path: Path) -> None:
-    samples = read_samples(write_table(tmp_path / "t.csv", "file_name,class,label\na.png,x,cat\nb.png,y,dog\n"))
+@pytest.mark.parametrize(
+    "text",
+    ["file_name,class,label\na.png,x,cat\nb.png,y,dog\n", "file_name,label,class\na.png,cat,x\nb.png,dog,y\n"],
+)
+def test_choice_between_two_known_columns_is_said(tmp_path: Path, text: str) -> None:
+    samples = read_samples(write_table(tmp_path / "t.csv", text))
     assert samples.classes == ("cat", "dog")
     assert (
         "t.csv: labels are taken from column 'label', not from 'class'; choose with --label-column." in samples.warnings
