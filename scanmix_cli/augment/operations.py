@@ -81,14 +81,15 @@ def point_tables(operations: Tensor, magnitudes: Tensor) -> Tensor:
     return torch.where(operations == POSTERIZE, ((levels + 0.5) / step).floor_().mul_(step), tables)
 
 
-def histogram_tables(images: Tensor, index: Tensor, equalizes: Tensor) -> tuple[Tensor, Tensor]:
+def histogram_tables(pixels: Tensor, index: Tensor, equalizes: Tensor) -> tuple[Tensor, Tensor]:
     """New grey level of each old one, float (B, 3, 256): equalize where `equalizes` (B, 1, 1), else autocontrast.
 
-    `images` uint8 (B, 3, H W), `index` the same as int64. Also returns where (B, 3, 1) the table holds; elsewhere the
+    `pixels` float (B, 3, H W), `index` the same as int64. Also returns where (B, 3, 1) the table holds; elsewhere the
     channel has too few levels and stays as it is. Counts are exact in float32 up to 4096 x 4096 pixels. Autocontrast
     differs from Pillow by one level where Pillow's float64 product falls just below a whole number.
     """
-    lowest, highest = images.amin(2, keepdim=True), images.amax(2, keepdim=True)
+    # From the floats: the uint8 minimum of TorchInductor is wrong on CPUs (PyTorch 2.14).
+    lowest, highest = pixels.amin(2, keepdim=True), pixels.amax(2, keepdim=True)
     histogram = torch.zeros((*index.shape[:2], 256), device=index.device)
     histogram.scatter_add_(2, index, torch.ones((), device=index.device).expand_as(index))
     step = (index.shape[2] + 0.5 - histogram.gather(2, highest.long())).div_(255).floor_()
@@ -122,7 +123,7 @@ def apply_operations(images: Tensor, operations: Tensor, magnitudes: Tensor) -> 
     for slot, operation in enumerate(operations[:, :, None, None, None].unbind()):
         images = warp_nearest(images, across[:, slot], down[:, slot])
         pixels, index = images.float(), images.flatten(2).long()
-        tables, holds = histogram_tables(images.flatten(2), index, equalizes[slot])
+        tables, holds = histogram_tables(pixels.flatten(2), index, equalizes[slot])
         tables = torch.where(needs_histogram[slot] & holds, tables, points[slot])
         base = enhancement_base(images, pixels, operation)
         blended = tables.gather(2, index).view_as(base).sub_(base).mul_(factors[slot]).add_(base)

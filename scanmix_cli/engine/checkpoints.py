@@ -18,7 +18,7 @@ class Stateful(Protocol):
 
 
 class Checkpoints:
-    """Reads and writes `<folder>/<stage>.pt`; with `folder=None` it keeps nothing."""
+    """Reads and writes `<folder>/<stage>.pt` and `<folder>/kept-<name>.pt`; with `folder=None` it keeps nothing."""
 
     def __init__(self, folder: Path | None, fingerprint: str = "", resume: bool = False) -> None:
         self.folder, self.fingerprint, self.resume = folder, fingerprint, resume
@@ -50,10 +50,10 @@ class Checkpoints:
     def keep(self, name: str, value: torch.Tensor) -> None:
         """Store a tensor computed once, such as the mined neighbours."""
         if self.folder is not None:
-            self._write(name, {"fingerprint": self.fingerprint, "value": value.cpu()})
+            self._write(f"kept-{name}", {"fingerprint": self.fingerprint, "value": value.cpu()})
 
     def kept(self, name: str) -> torch.Tensor | None:
-        content = self._read(name)
+        content = self._read(f"kept-{name}")
         return None if content is None else content["value"]
 
     def remove(self) -> None:

@@ -1,6 +1,7 @@
 """The surroundings of every stage: device, the one generator, epochs that can be resumed, metrics."""
 
 import csv
+import importlib.util
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -82,6 +83,12 @@ class Context:
     def captured(self, step: Step) -> CapturedStep:
         """A step that is replayed as a CUDA graph where there is one."""
         return CapturedStep(step, self.generator)
+
+    def compiled(self, function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+        """The function through `torch.compile` on a GPU that can, for stages long enough to pay for the compiling."""
+        if self.device.type != "cuda" or importlib.util.find_spec("triton") is None:
+            return function
+        return torch.compile(function, dynamic=False)
 
     def permutation(self, count: int) -> torch.Tensor:
         """A random order of `count` rows, int64 on the device."""

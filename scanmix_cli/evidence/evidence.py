@@ -52,5 +52,7 @@ class Evidence:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def load_state_dict(self, state: dict) -> None:
+        """Arrays may come back as tensors, the form in which a checkpoint keeps them."""
         for f in fields(self):
-            setattr(self, f.name, state[f.name])
+            value = state[f.name]
+            setattr(self, f.name, value if f.name == "observations" else np.asarray(value))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from scanmix_cli.augment.pipelines import build_view
+from scanmix_cli.augment.pipelines import View, build_view
 from scanmix_cli.engine.context import Context
 from scanmix_cli.method.settings import Normalisation
 
@@ -32,12 +32,27 @@ class ImageSet:
         """bool (N,): images with a given label."""
         return self.labels >= 0
 
-    def view(self, name: str) -> Callable[[Tensor, torch.Generator | None], Tensor]:
+    def view(self, name: str) -> View:
         """The augmentation `name`: uint8 (B, 3, H, W), generator -> float32 (B, 3, size, size), normalised."""
         return build_view(name, self.size, self.mean, self.std)
 
     def subset(self, rows: Tensor) -> "ImageSet":
         return ImageSet(self.pixels[rows], self.labels[rows], self.classes, self.size, self.mean, self.std)
+
+
+def compiled_view(view: View, context: Context) -> Callable[[Tensor, torch.Generator], Tensor]:
+    """The view and `to_layout` as one compiled function; the random numbers are drawn outside, from the generator."""
+
+    def apply(images: Tensor, uniforms: Tensor) -> Tensor:
+        return to_layout(view.apply(images, uniforms))
+
+    compiled = context.compiled(apply)
+
+    def augment(images: Tensor, generator: torch.Generator) -> Tensor:
+        uniforms = torch.rand((view.draws, len(images)), generator=generator, device=images.device)
+        return compiled(images, uniforms)
+
+    return augment
 
 
 def forward_all(function: Callable[[Tensor], Tensor], net: nn.Module, images: ImageSet, context: Context) -> Tensor:
