@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from scanmix_cli.cli.bench import bench
 from scanmix_cli.cli.check import check
 from scanmix_cli.cli.predict import predict
 from scanmix_cli.cli.report import report
@@ -23,6 +24,7 @@ app.command()(train)
 app.command()(report)
 app.command()(check)
 app.command()(predict)
+app.command()(bench)
 
 
 def _show_version(wanted: bool) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 PLAIN_SECONDS = 5.0  # plain lines come at most this often within a stage
 
@@ -71,7 +71,7 @@ class Live:
             console=console,
         )
         self.progress.start()
-        self.task = None
+        self.task: TaskID | None = None
 
     def stage(self, name: str, total: int) -> None:
         self.task = self.progress.add_task(name, total=total, values="")

@@ -6,6 +6,7 @@ import copy
 import torch
 from torch import Tensor
 
+from scanmix_cli.engine.checkpoints import Stateful
 from scanmix_cli.engine.context import Context
 from scanmix_cli.evidence.evidence import Evidence
 from scanmix_cli.method.images import ImageSet, to_layout
@@ -102,7 +103,7 @@ def train_elr(
     ]
     judge = SupervisedJudge(images, split, context)
     labelled = images.known.nonzero().squeeze(1)
-    state: dict = {"evidence": judge.evidence, "history": judge.history}
+    state: dict[str, Stateful] = {"evidence": judge.evidence, "history": judge.history}
     for k, step in enumerate(steps):
         state |= {f"net{k}": step.net, f"averaged{k}": step.averaged}
         state |= {f"optimizer{k}": step.optimizer, f"targets{k}": step.targets}
@@ -117,5 +118,5 @@ def train_elr(
                 total += step.captured(rows, share)
                 count += 1
         judge.add(averaged)
-        context.log(loss=(total / count).item(), **monitor.test(list(averaged), context))
+        context.log(loss=(total / count).item(), **monitor.test(averaged, context))
     return averaged, judge.conclude(averaged)

@@ -10,6 +10,7 @@ import copy
 import torch
 from torch import Tensor, nn
 
+from scanmix_cli.engine.checkpoints import Stateful
 from scanmix_cli.engine.context import Context
 from scanmix_cli.method.images import ImageSet, to_layout
 from scanmix_cli.method.losses import cosine_rate, info_nce
@@ -82,7 +83,7 @@ def train_moco(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSetti
     captured = context.captured(step)
     net.train()
     key_net.train()
-    state = {"net": net, "key_net": key_net, "queue": queue, "optimizer": optimizer}
+    state: dict[str, Stateful] = {"net": net, "key_net": key_net, "queue": queue, "optimizer": optimizer}
     for epoch in context.epochs("moco", settings.epochs, **state):
         set_rate(optimizer, cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction))
         order = context.permutation(len(images))

@@ -1,5 +1,6 @@
 """What is measured during training and never fed back: held-out accuracy and, where a benchmark knows it, the truth."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ class Monitor:
     held_out: ImageSet | None = None
     truth: np.ndarray | None = None
 
-    def test(self, nets: list[nn.Module], context: Context) -> dict[str, float]:
+    def test(self, nets: Sequence[nn.Module], context: Context) -> dict[str, float]:
         """Held-out accuracy of each network and of the ensemble of summed logits."""
         if self.held_out is None:
             return {}

@@ -1,5 +1,7 @@
 """Building networks and optimisers from settings."""
 
+from typing import TypeVar
+
 import torch
 from torch import Tensor, nn
 
@@ -9,20 +11,22 @@ from scanmix_cli.errors import RunError, SettingsError
 from scanmix_cli.models.network import ContrastiveNet, ScanMixNet
 from scanmix_cli.models.registry import build_backbone
 
+Net = TypeVar("Net", bound=nn.Module)
+
 
 def contrastive_net(backbone: str, context: Context) -> ContrastiveNet:
     """A fresh encoder with its projection head, from the context's seed."""
     with seeded(context.seed):
-        return _placed(ContrastiveNet(_backbone(backbone)), context)
+        return placed(ContrastiveNet(_backbone(backbone)), context.device)
 
 
 def scanmix_net(backbone: str, classes: int, context: Context, seed_offset: int = 0) -> ScanMixNet:
     """A fresh network with class and cluster head; another `seed_offset` gives other weights."""
     with seeded(context.seed + seed_offset):
-        return _placed(ScanMixNet(_backbone(backbone), classes), context)
+        return placed(ScanMixNet(_backbone(backbone), classes), context.device)
 
 
-def load_backbone(net: ScanMixNet, encoder: nn.Module) -> None:
+def load_backbone(net: ScanMixNet, encoder: ContrastiveNet) -> None:
     """Copy the backbone of a pre-trained encoder; every key must match."""
     net.backbone.load_state_dict(encoder.backbone.state_dict(), strict=True)
 
@@ -70,5 +74,7 @@ def _backbone(name: str) -> nn.Module:
         raise SettingsError(str(error)) from None
 
 
-def _placed(net: nn.Module, context: Context) -> nn.Module:
-    return net.to(device=context.device, memory_format=torch.channels_last)
+def placed(net: Net, device: torch.device) -> Net:
+    """The network itself, moved to a device in the layout that `images.to_layout` gives its inputs."""
+    net.to(device)
+    return net.to(memory_format=torch.channels_last)

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scanmix_cli.engine.checkpoints import Stateful
 from scanmix_cli.engine.context import Context
 from scanmix_cli.evidence.evidence import Evidence
 from scanmix_cli.method.images import ImageSet, forward_all, to_layout
@@ -54,7 +55,12 @@ def train_supervised(
     judge = SupervisedJudge(images, split, context)
     labelled = images.known.nonzero().squeeze(1)
     stage = "mixup" if use_mixup else "cross-entropy"
-    state = {"net": net, "optimizer": optimizer, "evidence": judge.evidence, "history": judge.history}
+    state: dict[str, Stateful] = {
+        "net": net,
+        "optimizer": optimizer,
+        "evidence": judge.evidence,
+        "history": judge.history,
+    }
     for epoch in context.epochs(stage, settings.epochs, **state):
         set_rate(optimizer, cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction))
         net.train()

@@ -43,9 +43,7 @@ CPU = replace(
     backbone="small",
     contrastive=ContrastiveSettings(epochs=25, batch_size=128, learning_rate=0.12, temperature=0.2, symmetric=True),
     scan=ScanSettings(epochs=4, batch_size=128, learning_rate=1e-3),
-    warmup=WarmupSettings(
-        epochs=8, batch_size=64, learning_rate=0.03, scope="network", view="weak", clip_norm=1.0
-    ),
+    warmup=WarmupSettings(epochs=8, batch_size=64, learning_rate=0.03, scope="network", view="weak", clip_norm=1.0),
     mixmatch=MixMatchSettings(
         epochs=8,
         batch_size=64,

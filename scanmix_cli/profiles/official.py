@@ -68,6 +68,16 @@ RED_MINI_IMAGENET = replace(
     order="parallel",
 )
 
+_MOCO = ContrastiveSettings(
+    objective="moco",
+    epochs=100,
+    batch_size=128,
+    learning_rate=0.015,
+    final_rate_share=0.0,
+    temperature=0.2,
+    view="moco",
+)
+
 WEBVISION = Profile(
     name="official",
     backbone="inception-resnet-v2",
@@ -75,15 +85,7 @@ WEBVISION = Profile(
     stored_size=256,
     mean=IMAGENET_MEAN,
     std=IMAGENET_STD,
-    contrastive=ContrastiveSettings(
-        objective="moco",
-        epochs=100,
-        batch_size=128,
-        learning_rate=0.015,
-        final_rate_share=0.0,
-        temperature=0.2,
-        view="moco",
-    ),
+    contrastive=_MOCO,
     neighbors=NeighborSettings(features="backbone"),
     scan=ScanSettings(epochs=100, batch_size=256, view="simclr"),
     warmup=WarmupSettings(epochs=1, view="weak-web"),
@@ -102,7 +104,7 @@ CLOTHING1M = replace(
     image_size=224,
     mean=CLOTHING_MEAN,
     std=CLOTHING_STD,
-    contrastive=replace(WEBVISION.contrastive, max_images=100_000),
+    contrastive=replace(_MOCO, max_images=100_000),
     neighbors=NeighborSettings(),
     warmup=WarmupSettings(epochs=1, confidence_penalty=True, view="weak-web"),
     mixmatch=MixMatchSettings(

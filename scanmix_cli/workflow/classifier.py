@@ -13,6 +13,7 @@ from scanmix_cli.augment.pipelines import build_view
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.errors import DataError
 from scanmix_cli.method.images import EVALUATION_BATCH, to_layout
+from scanmix_cli.method.networks import placed
 from scanmix_cli.method.settings import Normalisation, Profile
 from scanmix_cli.models.network import ScanMixNet
 from scanmix_cli.models.registry import build_backbone
@@ -36,7 +37,7 @@ class Classifier:
     def probabilities(self, images: np.ndarray, compute: Compute) -> np.ndarray:
         """float32 (N, C) for uint8 (N, 3, stored_size, stored_size)."""
         view = build_view("test", self.image_size, self.mean, self.std)
-        nets = [net.to(compute.device, memory_format=torch.channels_last).eval() for net in self.nets]
+        nets = [placed(net, compute.device).eval() for net in self.nets]
         results = []
         for start in range(0, len(images), EVALUATION_BATCH[compute.device.type]):
             part = np.ascontiguousarray(images[start : start + EVALUATION_BATCH[compute.device.type]])

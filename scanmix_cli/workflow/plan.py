@@ -9,6 +9,7 @@ import torch
 from scanmix_cli.engine.device import Compute, seeded
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.images import to_layout
+from scanmix_cli.method.networks import placed
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.models.registry import build_backbone
 from scanmix_cli.profiles import fast
@@ -165,7 +166,7 @@ def seconds_per_image(profile: Profile, compute: Compute) -> float:
     size, device = profile.image_size, compute.device
     with seeded(0):
         try:
-            net = build_backbone(profile.backbone).to(device=device, memory_format=torch.channels_last)
+            net = placed(build_backbone(profile.backbone), device)
         except ValueError as error:
             raise SettingsError(str(error)) from None
     count = max(PROBE_IMAGES[device.type] * 32 // size, 8)

@@ -159,7 +159,7 @@ def learn(samples: Samples, pixels: Pixels, profile: Profile, context: Context) 
     held_out = image_set(pixels, others, ids, samples, profile, context) if len(others) else None
     monitor = Monitor(held_out)
     outcome = METHODS["scanmix"](images, profile, monitor, context, None)
-    return Trained(outcome, rows, ids[rows], monitor.test(list(outcome.nets), context))
+    return Trained(outcome, rows, ids[rows], monitor.test(outcome.nets, context))
 
 
 def image_set(
