@@ -20,7 +20,9 @@ DEFAULT_DATA = Path("data")
 def bench(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME-or-DIR", help="Data set, or a folder or table with clean labels.", show_default=False),
+        typer.Argument(
+            metavar="NAME-or-DIR", help="Data set, or a folder or table with clean labels.", show_default=False
+        ),
     ] = None,
     noise: Annotated[
         str,
@@ -38,16 +40,22 @@ def bench(
         float | None, typer.Option(metavar="R", help="Noise level of red-mini-imagenet.", rich_help_panel=NOISE)
     ] = None,
     recipe: Annotated[
-        str, typer.Option(metavar="NAME", help="How sym labels are drawn: dividemix, scanmix or exact.", rich_help_panel=NOISE)
+        str,
+        typer.Option(
+            metavar="NAME", help="How sym labels are drawn: dividemix, scanmix or exact.", rich_help_panel=NOISE
+        ),
     ] = "dividemix",
     noise_map: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help='asym: JSON object {"cat": "dog"} (default: the next class).', rich_help_panel=NOISE),
+        typer.Option(
+            metavar="FILE", help='asym: JSON object {"cat": "dog"} (default: the next class).', rich_help_panel=NOISE
+        ),
     ] = None,
     methods: Annotated[
         str,
         typer.Option(
-            metavar="A,B", help="Of scanmix, pretrain+dividemix, dividemix, scan, cross-entropy, mixup, elr, cleanlab.",
+            metavar="A,B",
+            help="Of scanmix, pretrain+dividemix, dividemix, scan, cross-entropy, mixup, elr, cleanlab.",
             rich_help_panel=RUN,
         ),
     ] = "cross-entropy,dividemix,pretrain+dividemix,scanmix",
@@ -63,7 +71,8 @@ def bench(
         ),
     ] = None,
     epochs: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Epochs of the main loop and of plain training.", rich_help_panel=RUN)
+        int,
+        typer.Option(min=0, metavar="N", help="Epochs of the main loop and of plain training.", rich_help_panel=RUN),
     ] = 0,
     pretrain_epochs: Annotated[
         int, typer.Option(min=0, metavar="N", help="Epochs of the shared pre-training.", rich_help_panel=RUN)
@@ -71,14 +80,18 @@ def bench(
     seed: Annotated[
         int,
         typer.Option(
-            min=0, metavar="N", help="Seed of training; labels are drawn with 123 + N (0: the published ones).",
+            min=0,
+            metavar="N",
+            help="Seed of training; labels are drawn with 123 + N (0: the published ones).",
             rich_help_panel=RUN,
         ),
     ] = 0,
     repeats: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds from --seed on.", rich_help_panel=RUN)] = 1,
     clean_ceiling: Annotated[
         bool,
-        typer.Option("--clean-ceiling", help="Also train on the clean labels, which gives `recovery`.", rich_help_panel=RUN),
+        typer.Option(
+            "--clean-ceiling", help="Also train on the clean labels, which gives `recovery`.", rich_help_panel=RUN
+        ),
     ] = False,
     device: Annotated[
         str, typer.Option(metavar="NAME", help="auto, cpu, cuda, cuda:N or mps.", rich_help_panel=RUN)
@@ -90,7 +103,10 @@ def bench(
         bool, typer.Option("--download/--no-download", help="Fetch CIFAR where it is missing.", rich_help_panel=DATA)
     ] = True,
     show: Annotated[
-        bool, typer.Option("--list", help="Name data sets, noises, methods and what is here, and stop.", rich_help_panel=DATA)
+        bool,
+        typer.Option(
+            "--list", help="Name data sets, noises, methods and what is here, and stop.", rich_help_panel=DATA
+        ),
     ] = False,
     out: Annotated[
         Path | None,

@@ -1,0 +1,110 @@
+"""`scanmix bench` as a function: methods side by side on the same images, labels, seed and budget.
+
+Every finished method is one file in `cells/` and is not run again, so an interruption loses at most one of them.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scanmix_cli.bench import noise
+from scanmix_cli.bench.cells import CellKey, CellStore, settings_digest
+from scanmix_cli.bench.encoder import Encoder, shared_encoder
+from scanmix_cli.bench.injected import NoisyLabels, clean_labels, noisy_labels
+from scanmix_cli.bench.method_run import MethodRun, image_set, run_method
+from scanmix_cli.bench.protocol import bench_profile, check_stages
+from scanmix_cli.bench.request import PRETRAINED, BenchRequest
+from scanmix_cli.bench.results import write_results
+from scanmix_cli.bench.setup import BenchSet, load_set, read_data
+from scanmix_cli.engine.device import Compute, choose_compute
+from scanmix_cli.engine.progress import Reporter
+from scanmix_cli.errors import RunError
+from scanmix_cli.method.settings import Profile
+
+CEILING = "cross-entropy"  # the method that `--clean-ceiling` trains on the clean labels
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that the cells of one call share."""
+
+    request: BenchRequest
+    data: BenchSet
+    profile: Profile
+    compute: Compute
+    reporter: Reporter
+    store: CellStore
+
+
+def run_bench(request: BenchRequest, reporter: Reporter) -> list[dict[str, Any]]:
+    """Run what is not finished yet; returns all cells of the results folder after writing `results.*`."""
+    bench = open_bench(request, reporter)
+    for seed in request.seeds:
+        given = noisy_labels(request, bench.data.classes, bench.data.train.labels, bench.data.given, seed)
+        save_labels(bench, given)
+        if request.clean_ceiling and bench.data.clean_known:
+            run_cell(bench, clean_labels(bench.data.train.labels), CEILING, seed)
+        for method in request.methods:
+            run_cell(bench, given, method, seed)
+    return write_results(request.out, bench.store.all())
+
+
+def open_bench(request: BenchRequest, reporter: Reporter) -> Bench:
+    """Read the data, choose the profile, make the results folder."""
+    compute = choose_compute(request.device)
+    kind = request.noise or "sym"
+    data, profile = load_set(request, read_data(request), lambda facts: bench_profile(request, kind, facts, compute))
+    for method in request.methods:
+        check_stages(method, profile)
+    for note in data.notes:
+        reporter.message(note)
+    reporter.message(f"images: {data.files}; data fingerprint {data.fingerprint}")
+    try:
+        request.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{request.out} cannot be made ({error.strerror}); name another folder with --out") from None
+    return Bench(request, data, profile, compute, reporter, CellStore(request.out))
+
+
+def save_labels(bench: Bench, given: NoisyLabels) -> Path:
+    """`labels/<noise>-<rate>-<recipe>-seed<k>.npy` in the results folder; says the rates and the hash."""
+    clean = bench.data.train.labels if bench.data.clean_known else None
+    path = bench.request.out / "labels" / f"{given.stem(clean)}.npy"
+    path.parent.mkdir(exist_ok=True)
+    np.save(path, given.labels)
+    nominal = "none" if given.rate is None else f"{given.rate:g}"
+    realised = "unknown" if clean is None else f"{noise.realised_rate(clean, given.labels):.4f}"
+    bench.reporter.message(
+        f"labels {path.name}: {given.source}; nominal rate {nominal}, realised {realised}, "
+        f"hash {noise.label_hash(given.labels)}"
+    )
+    return path
+
+
+def run_cell(bench: Bench, given: NoisyLabels, method: str, seed: int) -> dict[str, Any]:
+    """A finished cell from its file, or run now."""
+    data, request = bench.data, bench.request
+    clean = data.train.labels if data.clean_known else None
+    digest = settings_digest(bench.profile, request.time_budget, data.fingerprint, noise.label_hash(given.labels))
+    key = CellKey(data.name, given.stem(clean), method, seed, digest)
+    if (finished := bench.store.load(key)) is not None:
+        bench.reporter.message(f"{method}, seed {seed}: finished on {finished['date']}, not run again")
+        return finished
+    bench.reporter.message(f"{method}, seed {seed}, on {given.stem(clean)}")
+    run = MethodRun(data, given, bench.profile, method, seed, request.time_budget, bench.compute, bench.reporter)
+    cell = run_method(run, _encoder(bench, method, seed), bench.store, key)
+    cell |= {"profile": bench.profile.name, "command": request.command, "images": data.files}
+    bench.store.save(key, cell)
+    write_results(request.out, bench.store.all())
+    return cell
+
+
+def _encoder(bench: Bench, method: str, seed: int) -> Encoder | None:
+    if method not in PRETRAINED:
+        return None
+    images = image_set(bench.data, bench.data.train, None, bench.profile, bench.compute)
+    return shared_encoder(
+        bench.request.out, images, bench.data.fingerprint, bench.profile, seed, bench.compute, bench.reporter
+    )
