@@ -34,7 +34,8 @@ class WarmupStep:
         self.learner.zero_grad(optimizer)
         loss.backward()
         if self.settings.clip_norm > 0:
-            torch.nn.utils.clip_grad_norm_(net.parameters(), self.settings.clip_norm)
+            own = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+            torch.nn.utils.clip_grad_norm_(own, self.settings.clip_norm)
         optimizer.step()
         return loss.detach()
 
