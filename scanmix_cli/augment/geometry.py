@@ -61,10 +61,11 @@ def random_boxes(
     stretch = (shapes * (high - low)).add_(low).exp_()
     attempts = torch.stack((root / stretch, root * stretch)).round_().clamp_(min=1)
     image_sides = pair(height, width, uniforms.device)
-    fits, first = (attempts <= image_sides[:, :, None]).all(0).max(0)
+    # As integers: TorchInductor's index of a boolean maximum is wrong on GPUs (PyTorch 2.11).
+    fits, first = (attempts <= image_sides[:, :, None]).all(0).int().max(0)
     sides = attempts.gather(1, first.expand(2, 1, -1))[:, 0]
     fallback = min(height, round(width / ratio[0])), min(width, round(height * ratio[1]))
-    sides = torch.where(fits, sides, pair(*fallback, uniforms.device))
+    sides = torch.where(fits > 0, sides, pair(*fallback, uniforms.device))
     return (image_sides + 1 - sides).mul_(place).floor_(), sides
 
 

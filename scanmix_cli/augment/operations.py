@@ -57,19 +57,17 @@ def luminance(pixels: Tensor) -> Tensor:
     return total.mul_(1 / 0x10000).floor_()
 
 
-def smooth(images: Tensor, pixels: Tensor) -> Tensor:
-    """Pillow's SMOOTH filter of `images` uint8, which are `pixels` as floats: 3x3 mean, the centre counted five times.
+def smooth(images: Tensor) -> Tensor:
+    """Pillow's SMOOTH filter of `images` uint8, without the border pixels, which it leaves alone.
 
-    Rounded to whole levels; border pixels stay as they are.
+    3x3 mean with the centre counted five times, rounded: float (B, 3, H - 2, W - 2).
     """
     short = images.to(torch.int16)
     rows = short[:, :, :-2] + short[:, :, 1:-1]
     rows += short[:, :, 2:]
     total = rows[..., :-2] + rows[..., 1:-1]
     total.add_(rows[..., 2:]).add_(short[:, :, 1:-1, 1:-1], alpha=4)
-    result = pixels.clone()
-    result[:, :, 1:-1, 1:-1] = total.float().add_(6.5).div_(13).floor_()
-    return result
+    return (total * (1 / 13)).add_(0.5).floor_()
 
 
 def point_tables(operations: Tensor, magnitudes: Tensor) -> Tensor:
@@ -100,14 +98,20 @@ def histogram_tables(pixels: Tensor, index: Tensor, equalizes: Tensor) -> tuple[
     return tables, denominator > 0
 
 
-def enhancement_base(images: Tensor, pixels: Tensor, operation: Tensor) -> Tensor:
-    """What an enhancement blends with, float (B, 3, H, W): smooth, gray, mean gray or black; black for the rest.
+def enhance_(mapped: Tensor, images: Tensor, pixels: Tensor, operation: Tensor, magnitude: Tensor) -> Tensor:
+    """Blend `mapped` in place with black, its mean gray, its gray or its smoothed self; both (B, 1, 1, 1) say how.
 
-    `images` uint8 and `pixels` the same as floats; `operation` (B, 1, 1, 1).
+    `images` uint8 and `pixels`, the same as floats, are what an image to be enhanced holds in `mapped` too. The result
+    still has fractions.
     """
     gray = luminance(pixels)
     mean = gray.mean((2, 3), keepdim=True).add_(0.5).floor_().mul_(operation == CONTRAST)
-    return smooth(images, pixels).mul_(operation == SHARPNESS).add_(gray.mul_(operation == COLOR).add_(mean))
+    gray.mul_(operation == COLOR).add_(mean)
+    factor = torch.where((operation >= BRIGHTNESS) & (operation <= COLOR), magnitude, 1.0)
+    mapped.sub_(gray).mul_(factor).add_(gray)
+    smoothed = smooth(images)
+    mapped[:, :, 1:-1, 1:-1].sub_(smoothed).mul_(torch.where(operation == SHARPNESS, magnitude, 1.0)).add_(smoothed)
+    return mapped
 
 
 def apply_operations(images: Tensor, operations: Tensor, magnitudes: Tensor) -> Tensor:
@@ -119,14 +123,13 @@ def apply_operations(images: Tensor, operations: Tensor, magnitudes: Tensor) -> 
     points = point_tables(operations, magnitudes)
     equalizes = (operations == EQUALIZE)[:, :, None, None]
     needs_histogram = equalizes | (operations == AUTOCONTRAST)[:, :, None, None]
-    factors = torch.where(operations >= BRIGHTNESS, magnitudes, 1.0)[:, :, None, None, None]
-    for slot, operation in enumerate(operations[:, :, None, None, None].unbind()):
+    for slot, operation in enumerate(operations):
         images = warp_nearest(images, across[:, slot], down[:, slot])
         pixels, index = images.float(), images.flatten(2).long()
         tables, holds = histogram_tables(pixels.flatten(2), index, equalizes[slot])
         tables = torch.where(needs_histogram[slot] & holds, tables, points[slot])
-        base = enhancement_base(images, pixels, operation)
-        blended = tables.gather(2, index).view_as(base).sub_(base).mul_(factors[slot]).add_(base)
+        mapped = tables.gather(2, index).view_as(pixels)
+        enhance_(mapped, images, pixels, operation.view(-1, 1, 1, 1), magnitudes[slot].view(-1, 1, 1, 1))
         # Conversion to uint8 cuts the fraction off, as Pillow's blend does.
-        images = blended.to(torch.uint8)
+        images = mapped.to(torch.uint8)
     return images

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from typing import Annotated
+import traceback
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -11,7 +12,7 @@ from scanmix_cli.cli.check import check
 from scanmix_cli.cli.predict import predict
 from scanmix_cli.cli.report import report
 from scanmix_cli.cli.train import train
-from scanmix_cli.errors import ScanmixError
+from scanmix_cli.errors import RunError, ScanmixError
 from scanmix_cli.version import __version__
 
 app = typer.Typer(
@@ -47,18 +48,26 @@ def options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the command; exits with the codes of the interface."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        app(arguments)
+        app(given)
     except ScanmixError as error:
-        _stop(str(error), error.exit_code)
+        _stop(str(error), error.exit_code, given)
     except KeyboardInterrupt:
-        _stop("interrupted; what was done so far is kept in the run folder, go on with --resume", 130)
+        _stop("interrupted", 130, given)
     except BrokenPipeError:
         # the reader of our output is gone; keep Python from complaining when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except Exception as error:
+        reason = " ".join(str(error).split()) or "no further message"
+        advice = "run again with -v -v for the details and report it"
+        _stop(f"unexpected {type(error).__name__} ({reason}); {advice}", RunError.exit_code, given)
 
 
-def _stop(sentence: str, code: int) -> None:
+def _stop(sentence: str, code: int, arguments: list[str]) -> NoReturn:
+    """Say it and leave; with `-v -v` the traceback comes first."""
+    if arguments.count("-v") + arguments.count("--verbose") > 1 or "-vv" in arguments:
+        traceback.print_exc()
     typer.echo(f"scanmix: {sentence}", err=True)
     sys.exit(code)

@@ -44,4 +44,7 @@ TestOption = Annotated[
         metavar="PATH", help="Further folder or table that only measures accuracy.", rich_help_panel=DATA_PANEL
     ),
 ]
+VerboseOption = Annotated[
+    int, typer.Option("-v", "--verbose", count=True, help="Given twice, show the traceback of an error.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else.")]

@@ -13,7 +13,7 @@ from scanmix_cli.data.sources import read_samples
 from scanmix_cli.engine.config import from_table, read_toml
 from scanmix_cli.engine.progress import make_reporter
 from scanmix_cli.engine.run_folder import check_free, choose_folder
-from scanmix_cli.errors import SettingsError
+from scanmix_cli.errors import Interrupted, SettingsError
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.report.terminal import closing_panel
 from scanmix_cli.workflow.request import Request, parse_duration, parse_fail_on
@@ -89,6 +89,7 @@ def train(
         str | None, typer.Option(metavar="N|P%", help="Exit with 1 above this many suspects.", rich_help_panel=OUTPUT)
     ] = None,
     as_json: options.JsonOption = False,
+    verbose: options.VerboseOption = 0,
     quiet: Annotated[
         bool, typer.Option("-q", "--quiet", help="No progress, no panel.", rich_help_panel=OUTPUT)
     ] = False,
@@ -135,7 +136,12 @@ def train(
     from scanmix_cli.workflow.train import train as run_training
 
     place = Folder(folder, overwrite, resume, not no_keep_checkpoints, not no_html)
-    run = run_training(samples, request, place, make_reporter(quiet or (as_json and not sys.stderr.isatty())), given)
+    reporter = make_reporter(quiet or (as_json and not sys.stderr.isatty()))
+    try:
+        run = run_training(samples, request, place, reporter, given)
+    except KeyboardInterrupt:
+        again = f"scanmix train {data} --out {folder} --resume"
+        raise Interrupted(f"interrupted; what was done so far is kept, go on with `{again}`") from None
     if as_json:
         typer.echo(json.dumps(run.summary))
     elif not quiet:

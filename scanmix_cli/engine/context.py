@@ -123,7 +123,7 @@ class Context:
             epoch_began = time.monotonic()
             yield Epoch(index, total, planned)
             index += 1
-            total = self.budget.epochs(index - first, planned)
+            total = first + self.budget.epochs(index - first, planned - first)
             self._record(stage, index, total, time.monotonic() - epoch_began)
             if index >= total or time.monotonic() - saved > CHECKPOINT_SECONDS:
                 self.checkpoints.save(stage, index, total if index >= total else planned, stateful, self.generator)

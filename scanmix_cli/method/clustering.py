@@ -23,8 +23,8 @@ class ClusteringStep:
     def __init__(
         self, learner: Learner, images: ImageSet, neighbors: Tensor, settings: ClusteringSettings, context: Context
     ) -> None:
-        """neighbors int64 (N, K)."""
-        self.learner, self.images, self.neighbors = learner, images, neighbors
+        """neighbors int64 (N, K); the step keeps a copy, which a subset's own neighbours overwrite."""
+        self.learner, self.images, self.neighbors = learner, images, neighbors.clone()
         self.settings, self.context = settings, context
         self.view = images.view(settings.view)
         self.allowed = torch.ones_like(neighbors, dtype=torch.bool)

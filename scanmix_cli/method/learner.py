@@ -31,6 +31,13 @@ class Learner:
     def zero_grad(self, optimizer: torch.optim.SGD) -> None:
         optimizer.zero_grad(set_to_none=not self.legacy_zero_grad)
 
+    def fill_gradients(self) -> None:
+        """With `legacy_zero_grad`: zeros where a parameter never had a gradient, so that unused heads decay from the
+        first step of the EM loop on, in a recorded or resumed run too. Warm-up leaves them alone, as released."""
+        if self.legacy_zero_grad:
+            for parameter in self.net.parameters():
+                parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+
     def stateful(self, name: str) -> dict:
         """What a checkpoint keeps of this learner, by name."""
         parts = {
@@ -56,9 +63,6 @@ def make_learner(net: ScanMixNet, profile: Profile, context: Context) -> Learner
         LossHistory(profile.split.history),
         legacy_zero_grad=clustering is not None and clustering.legacy_zero_grad,
     )
-    if learner.legacy_zero_grad:
-        for parameter in net.parameters():  # zero, not None: unused heads decay from the first step on
-            parameter.grad = torch.zeros_like(parameter)
     if profile.order == "parallel":
         learner.frozen = copy.deepcopy(net)
     return learner

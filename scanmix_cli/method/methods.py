@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from scanmix_cli.engine.context import Context
+from scanmix_cli.errors import SettingsError
 from scanmix_cli.evidence.evidence import Evidence
 from scanmix_cli.method.elr import train_elr
 from scanmix_cli.method.images import ImageSet, forward_all
@@ -37,7 +38,7 @@ class Outcome:
 def pretrain(images: ImageSet, profile: Profile, context: Context) -> ContrastiveNet:
     """Stage A: the contrastive encoder."""
     if profile.contrastive is None:
-        raise ValueError(f"profile {profile.name} has no contrastive stage")
+        raise SettingsError(f"profile {profile.name} has no contrastive stage to start from; give it one")
     encoder = contrastive_net(profile.backbone, context)
     train = train_moco if profile.contrastive.objective == "moco" else train_simclr
     train(encoder, images, profile.contrastive, context)
@@ -109,7 +110,7 @@ def scan(
 ) -> Outcome:
     """Clustering alone; clusters are matched to classes for scoring only, by whoever scores."""
     if profile.scan is None:
-        raise ValueError(f"profile {profile.name} has no SCAN stage")
+        raise SettingsError(f"profile {profile.name} has no SCAN stage; give it one or choose another method")
     encoder = encoder or pretrain(images, profile, context)
     neighbors = neighbors_of(encoder, images, profile, monitor, context)
     net = scanmix_net(profile.backbone, images.classes, context, seed_offset=1)

@@ -59,9 +59,10 @@ def train_moco(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSetti
     """Train `net` in place; labels are not used."""
     key_net = copy.deepcopy(net).requires_grad_(False)
     optimizer = sgd(list(net.parameters()), settings.learning_rate, settings.momentum, settings.weight_decay, context)
-    batch_size = min(settings.batch_size, len(images))
+    used = context.permutation(len(images))[: settings.max_images or None]  # the same images in every epoch
+    batch_size = min(settings.batch_size, len(used))
     size = max(settings.queue_size // batch_size, 1) * batch_size
-    queue = KeyQueue(min(size, max(len(images) // batch_size, 1) * batch_size), 128, context.generator)
+    queue = KeyQueue(min(size, max(len(used) // batch_size, 1) * batch_size), 128, context.generator)
     view = images.view(settings.view)
 
     def step(rows: Tensor) -> Tensor:
@@ -86,8 +87,7 @@ def train_moco(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSetti
     state: dict[str, Stateful] = {"net": net, "key_net": key_net, "queue": queue, "optimizer": optimizer}
     for epoch in context.epochs("moco", settings.epochs, **state):
         set_rate(optimizer, cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction))
-        order = context.permutation(len(images))
-        batches = fixed_order(order[: settings.max_images or None], batch_size)
+        batches = fixed_order(used[context.permutation(len(used))], batch_size)
         total = torch.zeros((), device=context.device)
         for rows in batches:
             total += captured(rows)

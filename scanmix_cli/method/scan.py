@@ -62,6 +62,7 @@ def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: S
         best.offer(score, net)
         context.log(loss=(total / len(batches)).item(), selection_loss=score)
     net.load_state_dict(best.weights)
+    optimizer.zero_grad()  # no gradient of this stage may reach the next optimiser
 
 
 def selection_loss(net: ScanMixNet, images: ImageSet, neighbors: Tensor, rows: Tensor, context: Context) -> float:

@@ -97,6 +97,8 @@ class EMLoop:
         self.labels = images.labels.cpu().numpy()
         self.known = self.labels >= 0
         self.evidence = Evidence.empty(len(images), images.classes)
+        for learner in learners:
+            learner.fill_gradients()
         peers = [learners[1].frozen, learners[0].frozen]
         self.semi_steps = [
             MixMatchStep(learner, peer, images, profile.mixmatch, context)

@@ -33,7 +33,7 @@ def clean_posterior(normalised: np.ndarray, settings: SplitSettings, seed: int) 
     Two Gaussians of unequal width cross twice: a very low loss could fall to the wide high-loss component. The
     posterior is therefore held from falling again below the loss where it is largest, and from rising above it.
     """
-    if np.ptp(normalised) < 1e-6 or len(normalised) < 2:
+    if len(normalised) < 2 or np.ptp(normalised) < 1e-6:
         return np.full(len(normalised), UNDECIDED)
     column = normalised.reshape(-1, 1)
     mixture = GaussianMixture(
@@ -59,8 +59,8 @@ def monotone(losses: np.ndarray, posterior: np.ndarray) -> np.ndarray:
 def select_clean(posterior: np.ndarray, known: np.ndarray, threshold: float) -> np.ndarray:
     """bool (N,): posterior above the threshold, among images with a given label.
 
-    The threshold is held between the second-smallest and second-largest posterior, so that neither side is empty
-    (C2D's guard) whenever the posteriors differ at all.
+    The threshold is held just inside the smallest and the largest posterior (C2D's guard), so that neither side is
+    empty where the posteriors differ by more than a hair; where they do not differ all labels count as clean.
     """
     values = posterior[known]
     if len(values) == 0:

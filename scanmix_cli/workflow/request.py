@@ -15,7 +15,6 @@ class Request:
 
     profile: str = "auto"
     backbone: str = ""
-    weights: str = ""
     image_size: int = 0
     epochs: int = 0
     pretrain_epochs: int = 0

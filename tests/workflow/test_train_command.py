@@ -1,0 +1,242 @@
+"""`scanmix train` from the outside: files, bytes, exit codes, sentences."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from scanmix_cli.cli.app import main
+from scanmix_cli.report.table import REPORT_COLUMNS
+
+SHORT = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "-q"]
+
+
+def run(*arguments: object) -> int:
+    """Exit code of the command."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return int(stopped.value.code or 0)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_folder_becomes_a_complete_run_folder(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("train", squares, "--out", "run", *SHORT) == 0
+    names = {path.name for path in Path("run").iterdir()}
+    assert names == {
+        "report.csv", "cleaned.csv", "summary.json", "noise_matrix.csv", "bad_files.csv", "metrics.csv",
+        "config.toml", "log.txt", "report.html", "model", "checkpoints",
+    }  # fmt: skip
+    assert {path.name for path in Path("run/model").iterdir()} == {"model.safetensors", "model.json"}
+    report = rows(Path("run/report.csv"))
+    assert tuple(report[0]) == REPORT_COLUMNS
+    expected = sorted(path.relative_to(squares).as_posix() for path in squares.rglob("*.png"))
+    assert [row["filename"] for row in report] == expected
+    train = [row for row in report if row["split"] == "train"]
+    assert sorted(int(row["rank"]) for row in train) == list(range(1, 31))
+    held_out = [row for row in report if row["split"] == "test"]
+    assert all(row["predicted_label"] and not row["rank"] and not row["label_score"] for row in held_out)
+    summary = json.loads(Path("run/summary.json").read_text())
+    hits = sum(row["predicted_label"] == row["given_label"] for row in held_out)
+    assert summary["accuracy"]["test_accuracy"] == pytest.approx(hits / 12, abs=1e-6)
+    stages = [row["stage"] for row in rows(Path("run/metrics.csv"))]
+    assert list(dict.fromkeys(stages)) == ["simclr", "neighbors", "scan", "warmup", "scanmix"]
+    assert capsys.readouterr().out == ""
+
+
+def test_the_table_twin_and_a_second_run_give_the_same_bytes(squares: Path) -> None:
+    files = sorted(path.relative_to(squares).as_posix() for path in squares.rglob("*.png"))
+    lines = ["file_name,label,split", *(f"{name},{name.split('/')[1]},{name.split('/')[0]}" for name in files)]
+    (squares / "labels.csv").write_text("\n".join(lines) + "\n")
+    assert run("train", squares, "--out", "a", *SHORT) == 0
+    assert run("train", squares, "--out", "b", *SHORT) == 0
+    assert run("train", squares / "labels.csv", "--out", "c", *SHORT) == 0
+    assert run("train", squares, "--out", "d", *SHORT, "--seed", "1") == 0
+    report = Path("a/report.csv").read_bytes()
+    assert Path("b/report.csv").read_bytes() == report
+    assert Path("c/report.csv").read_bytes() == report
+    assert Path("c/cleaned.csv").read_bytes() == Path("a/cleaned.csv").read_bytes()
+    assert Path("d/report.csv").read_bytes() != report
+
+
+def test_report_straight_after_training_needs_no_argument(squares: Path) -> None:
+    assert run("train", squares, *SHORT) == 0
+    assert Path("scanmix-runs/latest").read_text().strip() == "data-1"
+    assert run("report", "--all", "--out", "noisy.csv") == 0
+    assert len(rows(Path("noisy.csv"))) == 42
+    assert run("train", squares, "--out", "elsewhere", *SHORT) == 0
+    assert run("report", "--out", "again.csv") == 0
+    issues = [row for row in rows(Path("elsewhere/report.csv")) if row["is_label_issue"] == "True"]
+    assert len(rows(Path("again.csv"))) == len(issues)
+
+
+def test_a_resumed_finished_run_writes_the_same_report(squares: Path) -> None:
+    assert run("train", squares, "--out", "run", *SHORT) == 0
+    before = Path("run/report.csv").read_bytes()
+    Path("run/report.csv").unlink()
+    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
+    assert Path("run/report.csv").read_bytes() == before
+
+
+def test_the_written_configuration_repeats_the_run(squares: Path) -> None:
+    assert run("train", squares, "--out", "a", *SHORT) == 0
+    assert run("train", squares, "--out", "b", "--config", "a/config.toml", "-q") == 0
+    assert Path("b/report.csv").read_bytes() == Path("a/report.csv").read_bytes()
+
+
+def test_json_is_the_only_thing_on_standard_output(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("train", squares, "--out", "run", "--json", *SHORT) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(Path("run/summary.json").read_text())
+
+
+def test_plain_progress_and_panel_go_to_standard_error(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("train", squares, "--out", "run", *SHORT[:-1]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    first = next(line for line in shown.err.splitlines() if line.startswith("profile"))
+    assert first.startswith("profile auto: small at 32 pixels, epochs simclr 1, ")
+    assert "(30 images of 3 classes, short side about 16 pixels, on a CPU); about " in first
+    assert "suspect label" in shown.err
+    assert "next     scanmix report --out noisy.csv" in shown.err
+
+
+@pytest.mark.parametrize(("limit", "code"), [("0%", 1), ("30", 0)])
+def test_fail_on_turns_too_many_suspects_into_exit_one(squares: Path, limit: str, code: int) -> None:
+    assert run("train", squares, "--out", "run", "--fail-on", limit, *SHORT) == code
+
+
+def test_a_time_budget_ends_with_a_report_and_a_warning_that_the_set_is_tiny(
+    squares: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("train", squares, "--out", "run", "--time-budget", "8s", "--device", "cpu") == 0
+    assert "warning: " in capsys.readouterr().err
+    assert len(rows(Path("run/report.csv"))) == 42
+
+
+def test_no_keep_checkpoints_removes_them(squares: Path) -> None:
+    assert run("train", squares, "--out", "run", "--no-keep-checkpoints", "--no-html", *SHORT) == 0
+    assert not Path("run/checkpoints").exists()
+    assert not Path("run/report.html").exists()
+
+
+def test_predict_classifies_files_and_folders(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("train", squares, "--out", "run", *SHORT) == 0
+    capsys.readouterr()
+    broken = squares / "test" / "broken.png"
+    broken.write_bytes(b"")
+    assert run("predict", "run", squares / "test", "--top-k", "2", "--device", "cpu") == 0
+    shown = capsys.readouterr()
+    table = list(csv.DictReader(shown.out.splitlines()))
+    assert list(table[0]) == ["filename", "predicted_label", "probability", "label_2", "probability_2", "error_code"]
+    assert [row["error_code"] for row in table].count("VALID") == 12
+    assert [row["predicted_label"] for row in table if row["error_code"] == "ERROR_ZERO_SIZE_FILE"] == [""]
+    assert shown.err == "1 file could not be read: see error_code\n"
+    by_name = {row["filename"]: row["predicted_label"] for row in table}
+    for row in rows(Path("run/report.csv")):
+        if row["split"] == "test":
+            assert by_name[str(squares / row["filename"])] == row["predicted_label"]
+
+
+BAD = [
+    (["nowhere"], "nowhere does not exist; check the path."),
+    (["--profile", "fst"], "unknown profile 'fst'; choose one of auto, fast, paper, official"),
+    (["--time-budget", "soon"], "--time-budget 'soon' is no duration; write for example 60s, 10m or 1.5h"),
+    (["--fail-on", "many"], "--fail-on 'many' is neither a count nor a share; write for example 25 or 5%"),
+    (["--device", "tpu"], "unknown device 'tpu'; choose one of auto, cpu, cuda, cuda:N, mps"),
+    (["--precision", "int4"], "unknown precision 'int4'; choose one of auto, fp32, bf16, fp16"),
+    (["--resume"], "--resume needs the run folder; name it with --out"),
+    (["--resume", "--out", "x"], "configuration x/config.toml does not exist; check the path given to --config"),
+    (["--resume", "--overwrite"], "--resume and --overwrite exclude each other; leave one out"),
+    (["--config", "none.toml"], "configuration none.toml does not exist; check the path given to --config"),
+    (
+        ["--backbone", "resnet18"],
+        "unknown backbone 'resnet18' (nearest: resnet18-cifar): choose one of small, resnet18-cifar, "
+        "preact-resnet18-cifar, resnet50, inception-resnet-v2, or timm:NAME for a timm model",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), BAD)
+def test_bad_input_is_one_sentence_and_writes_nothing(
+    squares: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    data = [] if arguments[0] == "nowhere" else [squares]
+    assert run("train", *data, *arguments) == 2
+    assert capsys.readouterr().err == f"scanmix: {sentence}\n"
+    assert not Path("scanmix-runs").exists()
+    assert not Path("x").exists()
+
+
+def test_an_existing_run_folder_is_left_alone(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("run").mkdir()
+    Path("run/report.csv").write_text("mine")
+    assert run("train", squares, "--out", "run", *SHORT) == 2
+    assert capsys.readouterr().err == (
+        "scanmix: run folder run exists already; use --overwrite to replace it, --resume to go on, or another --out\n"
+    )
+    assert Path("run/report.csv").read_text() == "mine"
+    assert run("train", squares, "--out", "run", "--overwrite", *SHORT) == 0
+    assert Path("run/summary.json").exists()
+
+
+def test_overwrite_spares_a_folder_that_is_no_run(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("photos").mkdir()
+    Path("photos/holiday.jpg").write_text("mine")
+    assert run("train", squares, "--out", "photos", "--overwrite", *SHORT) == 2
+    assert capsys.readouterr().err == (
+        "scanmix: photos holds files that are no run of scanmix; name another folder with --out\n"
+    )
+    assert Path("photos/holiday.jpg").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[profile.mixmatch]\nepoch = 3\n", "bad.toml: profile: mixmatch: unknown key 'epoch'; the nearest known key is 'epochs'"),
+        ("[run]\nseed = 'one'\n", "bad.toml: run: seed must be a whole number; got 'one'"),
+        ("[ran]\n", "bad.toml: unknown table 'ran'; the known ones are 'run' and 'profile'"),
+    ],
+)  # fmt: skip
+def test_a_bad_configuration_names_the_key(
+    squares: Path, capsys: pytest.CaptureFixture[str], text: str, sentence: str
+) -> None:
+    Path("bad.toml").write_text(text)
+    assert run("train", squares, "--config", "bad.toml", "--out", "run") == 2
+    assert capsys.readouterr().err == f"scanmix: {sentence}\n"
+    assert not Path("run").exists()
+
+
+def test_an_unexpected_error_is_one_sentence_unless_asked_for_more(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("by\nzero")
+
+    monkeypatch.setattr("scanmix_cli.cli.train.read_samples", broken)
+    assert run("train", squares) == 3
+    expected = "scanmix: unexpected ZeroDivisionError (by zero); run again with -v -v for the details and report it\n"
+    assert capsys.readouterr().err == expected
+    assert run("train", squares, "-v", "-v") == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interrupt_keeps_the_state_and_tells_how_to_go_on(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undisturbed = run("train", squares, "--out", "whole", *SHORT)
+    assert undisturbed == 0
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("scanmix_cli.method.methods.warm_up", stop)
+        assert run("train", squares, "--out", "run", *SHORT) == 130
+    again = f"scanmix train {squares} --out run --resume"
+    assert capsys.readouterr().err == (f"scanmix: interrupted; what was done so far is kept, go on with `{again}`\n")
+    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
+    assert Path("run/report.csv").read_bytes() == Path("whole/report.csv").read_bytes()
