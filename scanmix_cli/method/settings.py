@@ -52,13 +52,11 @@ class ScanSettings:
 
 @dataclass(frozen=True)
 class WarmupSettings:
-    """Warm-up of the class head with the given labels."""
+    """Warm-up of the class head with the given labels, by the optimiser of the semi-supervised step."""
 
     epochs: int = 10
     batch_size: int = 128
     learning_rate: float = 0.02
-    momentum: float = 0.9
-    weight_decay: float = 5e-4
     scope: str = "head"  # "head": backbone frozen; "network": everything learns
     confidence_penalty: bool = False  # for asymmetric-type noise
     clip_norm: float = 0.0  # 0: no gradient clipping
@@ -96,7 +94,7 @@ class MixMatchSettings:
     epochs: int = 300
     batch_size: int = 64
     learning_rate: float = 0.02
-    rate_drops: tuple[int, ...] = (150,)  # epochs at which the rate is divided by ten
+    rate_drops: tuple[int, ...] = (150,)  # epochs after warm-up at which the rate is divided by ten
     momentum: float = 0.9
     weight_decay: float = 5e-4
     temperature: float = 0.5
