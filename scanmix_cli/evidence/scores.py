@@ -10,6 +10,8 @@ import numpy as np
 
 SIGNAL_FLOOR = 0.01  # no signal alone is believed further than 1 in 100: mixtures and softmaxes are overconfident
 EXTREMIZE = 2.0
+SUPPORT = 10.0  # images of a class at which half of what the signals say about it is believed
+PRIOR_IMAGES, PRIOR_RATE = 20.0, 0.1  # what is assumed of the base rate before any image is seen
 EM_STEPS, EM_TOLERANCE = 500, 1e-7
 BLOCK = 65_536  # rows handled at once where a (rows, classes) table is built
 
@@ -79,19 +81,27 @@ def pool(signals: Sequence[np.ndarray]) -> np.ndarray:
     return EXTREMIZE * np.log(clipped / (1 - clipped)).mean(axis=0)
 
 
+def support(labels: np.ndarray) -> np.ndarray:
+    """float64 (N,) in 0..1: how far signals about an image may be believed, m / (m + SUPPORT) with m images of its given
+    class; labels int64 (N,), 0 where unlabelled (-1). From a handful of images a class cannot be learned."""
+    known = labels >= 0
+    counts = np.bincount(labels[known], minlength=1)
+    own = np.where(known, counts[np.where(known, labels, 0)], 0)
+    return own / (own + SUPPORT)
+
+
 def with_base_rate(log_odds: np.ndarray) -> np.ndarray:
     """float64 (n,): probabilities from log-odds (n,) of equally likely cases, at the base rate of this very set.
 
     The base rate is the fixed point "mean of the probabilities that it leads to", found by EM from one half (Saerens,
     Latinne and Decaestecker, Neural Computation 14, 2002). Where hardly any label is wrong a doubt must be strong to
-    count, and where most are a weak one does. It is kept within half an image of 0 and 1, from where EM would not
-    return.
+    count, and where most are a weak one does. A weak prior, PRIOR_IMAGES images of which PRIOR_RATE are wrong, decides
+    where there are few images and keeps the rate from 0 and 1, from where EM would not return.
     """
-    least = 0.5 / (len(log_odds) + 1)
     rate = 0.5
     for _ in range(EM_STEPS):
         p = 1 / (1 + np.exp(-(log_odds + np.log(rate / (1 - rate)))))
-        before, rate = rate, float(np.clip(p.mean(), least, 1 - least)) if len(p) else rate
+        before, rate = rate, float((p.sum() + PRIOR_RATE * PRIOR_IMAGES) / (len(p) + PRIOR_IMAGES))
         if abs(rate - before) < EM_TOLERANCE:
             break
     return p

@@ -45,7 +45,8 @@ def judge(evidence: Evidence, labels: np.ndarray, neighbors: np.ndarray | None, 
     labels int64 (N,), -1 where unlabelled; neighbors int64 (N, K) row numbers within the N, or None.
 
     p_mislabeled pools (`scores.pool`) up to four signals, each the probability that the given label is wrong, and
-    weighs them with the share of wrong labels in this set (`scores.with_base_rate`):
+    weighs them with the class's size (`scores.support`) and the share of wrong labels in this set
+    (`scores.with_base_rate`):
       1. the contest of the mean probabilities, best other class / (best other + given);
       2. 1 - mean clean posterior of the loss mixture;
       3. how often the predicted class was not the given one, with Jeffreys' prior;
@@ -70,7 +71,8 @@ def judge(evidence: Evidence, labels: np.ndarray, neighbors: np.ndarray | None, 
         signals.append(scores.jeffreys(other, own + other))
         agreement = _agreement(np.where(labelled, labels, suggested), labels, neighbors)
     p_mislabeled = np.zeros(len(labels))
-    p_mislabeled[labelled] = scores.with_base_rate(scores.pool(signals)[labelled])
+    log_odds = scores.pool(signals) * scores.support(labels)
+    p_mislabeled[labelled] = scores.with_base_rate(log_odds[labelled])
     p_suggested = probabilities.max(axis=1).astype(np.float64)
     fits = scores.fit(probabilities)
     outlier = scores.is_outlier(fits)

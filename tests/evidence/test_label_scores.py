@@ -51,9 +51,15 @@ def test_pool_doubles_the_mean_log_odds() -> None:
 def test_base_rate_is_the_mean_of_the_probabilities_it_leads_to() -> None:
     log_odds = np.repeat([-4.0, 4.0], [900, 100])
     p = scores.with_base_rate(log_odds)
-    rate = p.mean()
+    rate = (p.sum() + 2) / 1020  # with the prior's 20 images, 2 of them wrong
     assert 0.08 < rate < 0.09, "100 of 1,000 speak for a wrong label, and not beyond doubt"
     assert p == pytest.approx(1 / (1 + np.exp(-log_odds) * (1 - rate) / rate), abs=1e-5)
+
+
+def test_few_images_leave_the_prior_in_charge() -> None:
+    undecided = scores.with_base_rate(np.zeros(4))
+    assert undecided == pytest.approx(0.1, abs=1e-4), "no evidence: the prior's rate"
+    assert scores.support(np.array([0] * 10 + [1] * 40 + [-1])) == pytest.approx([0.5] * 10 + [0.8] * 40 + [0])
 
 
 def test_a_single_doubt_among_many_sure_labels_counts_less() -> None:
