@@ -105,6 +105,7 @@ def _learn(
 def _identity(run: MethodRun, key: CellKey) -> dict[str, Any]:
     data, given = run.data, run.given
     return {
+        "key": key.name,
         "dataset": data.name,
         "noise": given.name,
         "rate": given.rate,
