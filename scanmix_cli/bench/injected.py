@@ -8,12 +8,10 @@ import numpy as np
 
 from scanmix_cli.bench import noise
 from scanmix_cli.bench.label_files import HUMAN_KEYS, read_labels
-from scanmix_cli.bench.request import DEFAULT_RATE, DRAWN, FILE, BenchRequest
+from scanmix_cli.bench.request import DRAWN, FILE, BenchRequest
 from scanmix_cli.errors import DataError
 
 PUBLISHED = "published"  # recipe of labels that were not drawn here
-# Where published label sets are looked for, below --data-dir: the release's names, then one array a file.
-_HUMAN_FILES = {"cifar10": "CIFAR-10_human.pt", "cifar100": "CIFAR-100_human.pt"}
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ def noisy_labels(
     """
     if given is not None:
         return given
-    name = request.noise or "sym"
+    name = request.kind
     if name == "none":
         return clean_labels(clean)
     if name in DRAWN:
@@ -64,7 +62,8 @@ def clean_labels(clean: np.ndarray) -> NoisyLabels:
 
 
 def _drawn(request: BenchRequest, name: str, classes: Sequence[str], clean: np.ndarray, seed: int) -> NoisyLabels:
-    rate = DEFAULT_RATE if request.rate is None else request.rate
+    rate = request.nominal_rate
+    assert rate is not None
     if name == "sym":
         labels = noise.symmetric(clean, len(classes), rate, request.recipe, seed)
         return NoisyLabels(name, labels, rate, request.recipe, seed, f"symmetric, recipe {request.recipe}")
@@ -79,24 +78,33 @@ def _drawn(request: BenchRequest, name: str, classes: Sequence[str], clean: np.n
     )
 
 
+def label_files(target: str, name: str, data_dir: Path) -> list[tuple[Path, str | None]]:
+    """Files of the published labels `name` that are in `data_dir` or its folder `labels`, with the key to read."""
+    names = _published_names(target, name)
+    places = [(folder / file, key) for folder in (data_dir, data_dir / "labels") for file, key in names.items()]
+    return [(path, key) for path, key in places if path.is_file()]
+
+
 def _find(request: BenchRequest, name: str) -> tuple[Path, str | None]:
-    """The file of a published label set below --data-dir and the key to read in it. DataError naming what is sought."""
-    candidates: list[tuple[str, str | None]] = []
+    found = label_files(request.target, name, request.data_dir)
+    if not found:
+        names = " or ".join(_published_names(request.target, name))
+        publisher = "CIFAR-N" if name.startswith("human") else "the semantic noise (Lee et al. 2019)"
+        raise DataError(
+            f"{name} labels are not in {request.data_dir}: put {names} from the page of {publisher} there, "
+            "or use --noise file:PATH"
+        )
+    return found[0]
+
+
+def _published_names(target: str, name: str) -> dict[str, str | None]:
+    """File names of a label set and the key to read: the publisher's file, then one array a file."""
     kind, _, which = name.partition("-")
     if kind == "human":
-        if request.target in _HUMAN_FILES:
-            noise_key = name if request.target == "cifar10" else "human"
-            candidates.append((_HUMAN_FILES[request.target], HUMAN_KEYS[noise_key]))
-        candidates.append((f"{request.target}n_{which}.npy", None))
-        published = "the CIFAR-10N release"
-    else:
-        candidates += [(f"0.40_semantic_{which}.json", None), (f"scanmix_semantic_{which}.npy", None)]
-        published = "the ScanMix release"
-    for folder in (request.data_dir, request.data_dir / "labels"):
-        for file, key in candidates:
-            if (folder / file).is_file():
-                return folder / file, key
-    names = " or ".join(file for file, _ in candidates)
-    raise DataError(
-        f"{name} labels are not in {request.data_dir}: put {names} of {published} there, or use --noise file:PATH"
-    )
+        number = target.removeprefix("cifar")
+        array = f"{target}n_{which}.npy" if which else f"{target}n.npy"
+        return {f"CIFAR-{number}_human.pt": HUMAN_KEYS[name], array: None}
+    arrays: dict[str, str | None] = {f"{target}_semantic_{which}.npy": None}
+    if target == "cifar10":
+        arrays |= {f"0.40_semantic_{which}.json": None, f"scanmix_semantic_{which}.npy": None}
+    return arrays

@@ -184,7 +184,7 @@ def _costs(run: MethodRun, encoder: Encoder | None, context: Context, wall: floa
         "pretrain_epochs": run.profile.contrastive.epochs if run.profile.contrastive and encoder else 0,
         "backbone": run.profile.backbone,
         "device": machine.device_name(run.compute.device),
-        "precision": run.compute.precision,
+        "arithmetic": run.compute.precision,
         "pretrain_device": None if encoder is None else encoder.device,
         "versions": machine.versions(),
         "commit": machine.commit(),

@@ -15,7 +15,7 @@ PUBLISHED_PROFILES = {"official": OFFICIAL, "paper": PAPER}
 HISTORY_RATE, HISTORY = 0.9, 5  # at this nominal rate the release averages this many loss vectors
 
 
-def bench_profile(request: BenchRequest, noise: str, facts: DataFacts, compute: Compute) -> Profile:
+def bench_profile(request: BenchRequest, facts: DataFacts, compute: Compute) -> Profile:
     """The profile of a benchmark cell.
 
     `official` and `paper` take the benchmark's own row and what the publication sets by the noise it knows. `auto` and
@@ -25,20 +25,20 @@ def bench_profile(request: BenchRequest, noise: str, facts: DataFacts, compute: 
     if table is None or request.target not in table:
         profile, _ = choose_profile(Request(profile=request.profile), facts, compute)
     else:
-        profile = published_profile(request, table[request.target], noise)
+        profile = published_profile(request, table[request.target])
     return shortened(profile, request.epochs, request.pretrain_epochs)
 
 
-def published_profile(request: BenchRequest, row: Profile, noise: str) -> Profile:
+def published_profile(request: BenchRequest, row: Profile) -> Profile:
     """The row of the paper with what it sets by noise: penalty, loss history, and for `paper` DivideMix's lambda_u."""
     if not request.target.startswith("cifar"):
         return row
-    penalty = noise == "asym" or noise in SEMANTIC
+    penalty = request.kind == "asym" or request.kind in SEMANTIC
     profile = replace(row, warmup=replace(row.warmup, confidence_penalty=penalty))
-    if request.rate == HISTORY_RATE:
+    if request.nominal_rate == HISTORY_RATE:
         profile = replace(profile, split=replace(row.split, history=HISTORY))
     if request.profile == "paper":
-        weight = dividemix_lambda_u(request.target, noise, request.rate or 0.0)
+        weight = dividemix_lambda_u(request.target, request.kind, request.nominal_rate or 0.0)
         profile = replace(profile, mixmatch=replace(row.mixmatch, lambda_u=weight))
     return profile
 

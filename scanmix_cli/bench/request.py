@@ -15,10 +15,11 @@ PRETRAINED = ("scan", "pretrain+dividemix", "scanmix")  # methods that start fro
 DEFAULT_METHODS = ("cross-entropy", "dividemix", "pretrain+dividemix", "scanmix")
 DRAWN = ("sym", "asym")  # noise that a recipe draws; everything else is read
 SEMANTIC = ("semantic-densenet", "semantic-resnet", "semantic-vgg")
-HUMAN = ("human-aggre", "human-rand1", "human-worst")
+HUMAN = {"cifar10": ("human-aggre", "human-rand1", "human-worst"), "cifar100": ("human",)}
 FILE = "file:"
-NOISES = ("none", *DRAWN, *SEMANTIC, *HUMAN)
+NOISES = ("none", *DRAWN, *SEMANTIC, *HUMAN["cifar10"], *HUMAN["cifar100"])
 OWN_NOISE = {"red-mini-imagenet": ("red", "blue"), "webvision": ("web",), "clothing1m": ("web",)}
+LEVELLED = "red-mini-imagenet"  # comes with its noise at several levels
 DEFAULT_RATE = 0.4
 
 
@@ -50,21 +51,36 @@ class BenchRequest:
         check_target(self.target)
         check_methods(self.methods)
         check_noise(self.target, self.noise)
+        self._check_rate()
         if self.recipe not in RECIPES:
             raise SettingsError(f"unknown noise recipe {self.recipe!r}: choose one of {', '.join(RECIPES)}")
         if self.profile not in PROFILES:
             raise SettingsError(f"unknown profile {self.profile!r}; choose one of {', '.join(PROFILES)}")
-        if self.rate is not None and not 0 <= self.rate <= 1:
-            raise SettingsError(f"noise rate {self.rate:g} is outside 0 to 1: give a share such as 0.4")
-        if self.recipe == "exact" and self.noise == "asym":
+        if self.recipe == "exact" and self.kind == "asym":
             raise SettingsError("the recipe exact goes with --noise sym only: leave --recipe out")
+        if self.noise_map is not None and self.kind != "asym":
+            raise SettingsError("--noise-map goes with --noise asym only: leave it out")
+
+    def _check_rate(self) -> None:
+        if self.rate is None:
+            return
+        if not 0 <= self.rate <= 1:
+            raise SettingsError(f"noise rate {self.rate:g} is outside 0 to 1: give a share such as 0.4")
+        if self.nominal_rate != self.rate:
+            noise = self.kind or self.target
+            raise SettingsError(f"{noise} labels are taken as they are and have no rate to choose: leave --rate out")
 
     @property
-    def own_rate(self) -> float | None:
-        """The nominal level of a set that comes with its noise, None where it has no level."""
-        if self.target != "red-mini-imagenet":
-            return None
-        return DEFAULT_RATE if self.rate is None else self.rate
+    def kind(self) -> str:
+        """The noise asked for: by default sym on clean sets, "" on those that come with theirs."""
+        return self.noise or ("" if self.target in OWN_NOISE else "sym")
+
+    @property
+    def nominal_rate(self) -> float | None:
+        """The rate of drawn noise and of mini-ImageNet's levels, 0 without noise, None where noise has no such rate."""
+        if self.kind in DRAWN or self.target == LEVELLED:
+            return DEFAULT_RATE if self.rate is None else self.rate
+        return 0.0 if self.kind == "none" else None
 
     @property
     def is_own(self) -> bool:
@@ -102,3 +118,6 @@ def check_noise(target: str, noise: str) -> None:
             raise SettingsError(f"{target} comes with its own noise: leave --noise out or choose {' or '.join(own)}")
     elif noise and noise not in NOISES and not noise.startswith(FILE):
         raise SettingsError(f"unknown noise {noise!r}: choose one of {', '.join(NOISES)}, file:PATH")
+    elif noise.startswith("human") and noise not in HUMAN.get(target, ()):
+        known = "; ".join(f"{name}: {', '.join(names)}" for name, names in HUMAN.items())
+        raise SettingsError(f"there are no {noise} labels of {target} ({known}): choose one of these or file:PATH")

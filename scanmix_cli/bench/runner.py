@@ -11,11 +11,13 @@ import numpy as np
 
 from scanmix_cli.bench import noise
 from scanmix_cli.bench.cells import CellKey, CellStore, settings_digest
+from scanmix_cli.bench.cleanlab_method import require_cleanlab
 from scanmix_cli.bench.encoder import Encoder, shared_encoder
 from scanmix_cli.bench.injected import NoisyLabels, clean_labels, noisy_labels
 from scanmix_cli.bench.method_run import MethodRun, image_set, run_method
+from scanmix_cli.bench.plots import MISSING, can_draw, draw_all
 from scanmix_cli.bench.protocol import bench_profile, check_stages
-from scanmix_cli.bench.request import PRETRAINED, BenchRequest
+from scanmix_cli.bench.request import CLEANLAB, PRETRAINED, BenchRequest
 from scanmix_cli.bench.results import write_results
 from scanmix_cli.bench.setup import BenchSet, load_set, read_data
 from scanmix_cli.engine.device import Compute, choose_compute
@@ -48,16 +50,22 @@ def run_bench(request: BenchRequest, reporter: Reporter) -> list[dict[str, Any]]
             run_cell(bench, clean_labels(bench.data.train.labels), CEILING, seed)
         for method in request.methods:
             run_cell(bench, given, method, seed)
-    return write_results(request.out, bench.store.all())
+    cells = write_results(request.out, bench.store.all())
+    if can_draw():
+        draw_all(request.out, cells)
+    else:
+        reporter.message(MISSING)
+    return cells
 
 
 def open_bench(request: BenchRequest, reporter: Reporter) -> Bench:
     """Read the data, choose the profile, make the results folder."""
     compute = choose_compute(request.device)
-    kind = request.noise or "sym"
-    data, profile = load_set(request, read_data(request), lambda facts: bench_profile(request, kind, facts, compute))
+    data, profile = load_set(request, read_data(request), lambda facts: bench_profile(request, facts, compute))
     for method in request.methods:
         check_stages(method, profile)
+        if method == CLEANLAB:
+            require_cleanlab()
     for note in data.notes:
         reporter.message(note)
     reporter.message(f"images: {data.files}; data fingerprint {data.fingerprint}")

@@ -12,7 +12,7 @@ from scanmix_cli.bench.datasets import load_dataset
 from scanmix_cli.bench.injected import PUBLISHED, NoisyLabels
 from scanmix_cli.bench.path_reader import Decoded, Part, PathReader
 from scanmix_cli.bench.red_mini_imagenet import COLORS, INNER
-from scanmix_cli.bench.request import BenchRequest
+from scanmix_cli.bench.request import LEVELLED, BenchRequest
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.errors import DataError, RunError
 from scanmix_cli.method.settings import Profile
@@ -45,19 +45,18 @@ def read_data(request: BenchRequest) -> BenchData:
         return read_own(Path(request.target))
     try:
         color = red_or_blue(request)
-        return load_dataset(request.target, request.data_dir, request.own_rate, color, request.download)
+        return load_dataset(request.target, request.data_dir, request.nominal_rate, color, request.download)
     except RunError as error:  # no network is no failed run: nothing has started yet
         raise DataError(str(error)) from error
 
 
 def red_or_blue(request: BenchRequest) -> str:
     """The noise colour of mini-ImageNet: as asked, else blue where only that list is there, else red."""
-    if request.noise or request.own_rate is None:
+    if request.noise or request.target != LEVELLED:
         return request.noise
+    ending = f"_noise_nl_{request.nominal_rate:.1f}"
     folders = (request.data_dir / "split", request.data_dir / INNER / "split")
-    red, blue = (
-        any((folder / f"{color}_noise_nl_{request.own_rate:.1f}").is_file() for folder in folders) for color in COLORS
-    )
+    red, blue = (any((folder / f"{color}{ending}").is_file() for folder in folders) for color in COLORS)
     return "blue" if blue and not red else "red"
 
 
@@ -103,7 +102,7 @@ def _finish(
     if data.train_noisy is not None:
         name = OWN_NOISE_OF.get(data.name, "web")
         source = "as published with the set"
-        given = NoisyLabels(name, data.train_noisy[rows], request.own_rate, PUBLISHED, None, source)
+        given = NoisyLabels(name, data.train_noisy[rows], request.nominal_rate, PUBLISHED, None, source)
     return BenchSet(
         name=data.name,
         classes=data.classes,

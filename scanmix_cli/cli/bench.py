@@ -124,6 +124,12 @@ def bench(
 
     Example: scanmix bench cifar10 --noise sym --rate 0.9
     """
+    if show:
+        from scanmix_cli.bench.listing import listing, listing_text
+
+        found = listing(data_dir)
+        typer.echo(json.dumps(found) if as_json else listing_text(found))
+        return
     if name is None:
         raise SettingsError("name a data set, a folder or a table; scanmix bench --list shows the data sets")
     if rate is not None and level is not None and rate != level:
