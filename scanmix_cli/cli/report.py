@@ -13,7 +13,7 @@ from scanmix_cli.data.wording import counted
 from scanmix_cli.report.export import check_extension, export, records
 from scanmix_cli.report.files import read_noise_matrix, read_report, read_settings, read_summary
 from scanmix_cli.report.html import write_html
-from scanmix_cli.report.runs import latest_run
+from scanmix_cli.report.runs import latest_run, resolve_run
 from scanmix_cli.report.select import select
 from scanmix_cli.report.terminal import suspects_table
 from scanmix_cli.report.thumbnails import from_files
@@ -48,7 +48,7 @@ def report(
     """
     if out is not None:
         check_extension(out)
-    folder = latest_run() if run is None else run
+    folder = latest_run() if run is None else resolve_run(run)
     whole = read_report(folder)
     summary = read_summary(folder)
     rows = select(

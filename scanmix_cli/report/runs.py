@@ -13,12 +13,19 @@ def latest_run(base: Path = RUNS) -> Path:
     Raises DataError where there is no such file, or the folder it names is gone.
     """
     pointer = base / "latest"
-    if pointer.is_dir():
-        return pointer.resolve()
-    name = pointer.read_text(encoding="utf-8").strip() if pointer.is_file() else ""
-    if not name:
+    if not pointer.is_dir() and not (pointer.is_file() and pointer.read_text(encoding="utf-8").strip()):
         raise DataError(f"No run found in {base}: run `scanmix train DATA` first or name a run folder with `--run`.")
-    run = base / name
+    return resolve_run(pointer)
+
+
+def resolve_run(path: Path) -> Path:
+    """A run folder as given, or the one that a pointer file such as `scanmix-runs/latest` names."""
+    if path.is_dir():
+        return path.resolve() if path.is_symlink() else path
+    if not path.is_file():
+        raise DataError(f"{path} is no run folder: name the folder of a finished run, or train first.")
+    name = path.read_text(encoding="utf-8", errors="replace").strip()
+    run = path.parent / name
     if not run.is_dir():
-        raise DataError(f"{pointer} names {run}, which is gone: name a run folder with `--run`.")
+        raise DataError(f"{path} names {run}, which is gone: name a run folder with `--run`.")
     return run

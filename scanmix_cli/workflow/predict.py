@@ -12,6 +12,7 @@ from scanmix_cli.data.pixels import load_pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.errors import DataError
+from scanmix_cli.report.runs import resolve_run
 from scanmix_cli.workflow.classifier import load_classifier
 
 
@@ -21,7 +22,7 @@ def predict(run: Path, inputs: list[Path], *, top_k: int = 1, device: str = "aut
     Columns: filename, predicted_label, probability, label_2, probability_2, ... up to `top_k`, error_code; one row per
     image, unreadable ones included with empty predictions.
     """
-    classifier = load_classifier(run)
+    classifier = load_classifier(resolve_run(run))
     names = _names(inputs)
     table = pd.DataFrame({"filename": names, "path": names, "split": "predict", "given_label": ""}, dtype=object)
     samples = Samples("predict", Path.cwd(), table, classifier.classes)

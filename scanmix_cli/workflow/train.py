@@ -92,8 +92,9 @@ def train(samples: Samples, request: Request, folder: Folder, reporter: Reporter
             Budget(max(left, 1.0) if request.time_budget else None, plan.seconds),
             path / "metrics.csv",
         )
+        context.seconds["decoding"] = time.monotonic() - began
         trained = learn(samples, pixels, plan.profile, context)
-        timings = {"decoding": 0.0, **{k: round(v, 3) for k, v in context.seconds.items()}}
+        timings = {name: round(value, 3) for name, value in context.seconds.items()}
         timings["total"] = round(time.monotonic() - began, 3)
         run = conclude(samples, pixels, plan, trained, folder, {"seconds": timings}, resolved, context)
     finally:

@@ -196,7 +196,10 @@ def test_overwrite_spares_a_folder_that_is_no_run(squares: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[profile.mixmatch]\nepoch = 3\n", "bad.toml: profile: mixmatch: unknown key 'epoch'; the nearest known key is 'epochs'"),
+        (
+            "[profile.mixmatch]\nepoch = 3\n",
+            "bad.toml: profile: mixmatch: unknown key 'epoch'; the nearest known key is 'epochs'",
+        ),
         ("[run]\nseed = 'one'\n", "bad.toml: run: seed must be a whole number; got 'one'"),
         ("[ran]\n", "bad.toml: unknown table 'ran'; the known ones are 'run' and 'profile'"),
     ],

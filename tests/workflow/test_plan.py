@@ -1,0 +1,107 @@
+"""The `auto` choice, overrides, time budget and estimate."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from scanmix_cli.engine.device import Compute
+from scanmix_cli.profiles import fast
+from scanmix_cli.profiles.official import OFFICIAL
+from scanmix_cli.profiles.paper import PAPER
+from scanmix_cli.workflow import plan
+from scanmix_cli.workflow.request import FailOn, Request, parse_duration, parse_fail_on
+
+CPU = Compute(torch.device("cpu"), "fp32")
+GPU = Compute(torch.device("cuda"), "bf16")
+TYPICAL = plan.DataFacts(1200, 10, 32)
+
+
+@pytest.mark.parametrize(
+    ("compute", "short_side", "backbone", "size"),
+    [
+        (CPU, 28, "small", 32),
+        (CPU, 400, "small", 64),
+        (GPU, 32, "resnet18-cifar", 32),
+        (GPU, 80, "resnet18-cifar", 64),
+        (GPU, 400, "resnet50", 224),
+    ],
+)
+def test_auto_follows_image_size_and_device(compute: Compute, short_side: int, backbone: str, size: int) -> None:
+    profile, reason = plan.choose_profile(Request(), replace(TYPICAL, short_side=short_side), compute)
+    assert (profile.backbone, profile.image_size) == (backbone, size)
+    assert f"short side about {short_side} pixels" in reason
+
+
+def test_auto_keeps_its_schedule_at_the_size_it_was_made_for_and_bends_it_elsewhere() -> None:
+    typical = plan.choose_profile(Request(), TYPICAL, CPU)[0]
+    assert typical.mixmatch == fast.CPU.mixmatch
+    assert typical.contrastive == fast.CPU.contrastive
+    many = plan.choose_profile(Request(), replace(TYPICAL, images=100_000), CPU)[0]
+    few = plan.choose_profile(Request(), replace(TYPICAL, images=60), CPU)[0]
+    assert many.mixmatch.epochs < typical.mixmatch.epochs < few.mixmatch.epochs
+    assert many.mixmatch.epochs >= 3
+
+
+def test_faithful_profiles_are_the_benchmark_rows() -> None:
+    small, large = TYPICAL, replace(TYPICAL, short_side=256)
+    assert plan.choose_profile(Request(profile="official"), small, CPU)[0] == OFFICIAL["cifar10"]
+    assert plan.choose_profile(Request(profile="paper"), large, CPU)[0] == PAPER["webvision"]
+
+
+def test_options_override_the_profile_and_rate_drops_move_along() -> None:
+    request = Request(backbone="resnet50", image_size=64, epochs=30, pretrain_epochs=7, batch_size=16)
+    profile = OFFICIAL["cifar10"]
+    profile = replace(profile, mixmatch=replace(profile.mixmatch, epochs=300, rate_drops=(150,)))
+    bent = plan.override(profile, request)
+    assert (bent.backbone, bent.image_size, bent.stored_size) == ("resnet50", 64, 64)
+    assert bent.mixmatch.epochs == 30
+    assert bent.mixmatch.rate_drops == (15,)
+    assert bent.mixmatch.batch_size == 16
+    assert bent.contrastive is not None
+    assert (bent.contrastive.epochs, bent.contrastive.batch_size) == (7, 16)
+
+
+def test_stage_seconds_count_every_pass_of_an_image() -> None:
+    """Hand-counted for 1,000 images at one second a training pass."""
+    profile = replace(
+        OFFICIAL["cifar10"],
+        scan=replace(OFFICIAL["cifar10"].scan, epochs=3),
+        mixmatch=replace(OFFICIAL["cifar10"].mixmatch, epochs=2),
+        warmup=replace(OFFICIAL["cifar10"].warmup, epochs=6),
+    )
+    seconds = plan.stage_seconds(profile, plan.DataFacts(1000, 10, 32), 1.0)
+    assert seconds["simclr"] == 2 * 1000 * 500
+    assert seconds["scan"] == pytest.approx((2 + 1 / 3) * 1000 * 3)
+    assert seconds["warmup"] == pytest.approx(2 * 1000 * 6 / 3)
+    network = 10 * 64 * (4 + 6 / 3) + 1000 / 3 + 2 * 1000  # 700 // 64 = 10 steps, one evaluation, one clustering pass
+    assert seconds["scanmix"] == pytest.approx(2 * network * 2)
+
+
+def test_a_budget_shortens_all_stages_alike_and_only_when_needed() -> None:
+    profile = OFFICIAL["cifar10"]
+    profile = replace(profile, mixmatch=replace(profile.mixmatch, epochs=300, rate_drops=(150,)))
+    same, shrunk = plan.fit_budget(profile, 100, 100)
+    assert (same, shrunk) == (profile, False)
+    half, shrunk = plan.fit_budget(profile, 200, 100)
+    assert shrunk
+    assert half.contrastive is not None
+    assert half.scan is not None
+    assert (half.contrastive.epochs, half.scan.epochs, half.warmup.epochs) == (250, 25, 5)
+    assert (half.mixmatch.epochs, half.mixmatch.rate_drops, half.mixmatch.rampup) == (150, (75,), 8)
+    least, _ = plan.fit_budget(profile, 1e9, 1)
+    assert (least.warmup.epochs, least.mixmatch.epochs) == (1, 3)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("60s", 60), ("10m", 600), ("1.5h", 5400)])
+def test_durations(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+def test_fail_on_counts_and_shares() -> None:
+    assert parse_fail_on("25") == FailOn(25.0, False)
+    assert parse_fail_on("5%") == FailOn(0.05, True)
+    assert parse_fail_on("25").exceeded(26, 1000)
+    assert not parse_fail_on("25").exceeded(25, 1000)
+    assert parse_fail_on("5%").exceeded(51, 1000)
+    assert not parse_fail_on("5%").exceeded(50, 1000)
