@@ -81,6 +81,17 @@ def pool(signals: Sequence[np.ndarray]) -> np.ndarray:
     return EXTREMIZE * np.log(clipped / (1 - clipped)).mean(axis=0)
 
 
+def extremize(probabilities: np.ndarray) -> np.ndarray:
+    """float32 (N, C): probabilities (N, C) to the power EXTREMIZE, renormalised.
+
+    Means over epochs of networks trained on mixed images are timid: they say 0.6 where they are right 19 times of 20.
+    """
+    powered = probabilities.astype(np.float32) ** np.float32(EXTREMIZE)
+    totals = powered.sum(axis=1, keepdims=True)
+    even = np.full_like(powered, 1 / powered.shape[1])
+    return np.divide(powered, totals, out=even, where=totals > 0)
+
+
 def support(labels: np.ndarray) -> np.ndarray:
     """float64 (N,) in 0..1: how far signals about an image may be believed, m / (m + SUPPORT) with m images of its given
     class; labels int64 (N,), 0 where unlabelled (-1). From a handful of images a class cannot be learned."""

@@ -20,12 +20,12 @@ class Verdicts:
 
     labelled: np.ndarray  # bool (N,): the image has a given label
     predicted: np.ndarray  # int64 (N,): class of the final ensemble
-    suggested: np.ndarray  # int64 (N,): class of the probabilities accumulated over the epochs
+    suggested: np.ndarray  # int64 (N,): the given class, or the likeliest other one where the label is an issue
     suggested_action: np.ndarray  # text (N,): keep, relabel, review, drop
     is_label_issue: np.ndarray  # bool (N,)
     label_score: np.ndarray  # float64 (N,): 1 - p_mislabeled, low is worse
     p_mislabeled: np.ndarray  # float64 (N,)
-    p_suggested: np.ndarray  # float64 (N,): accumulated probability of the suggested class
+    p_suggested: np.ndarray  # float64 (N,): probability that the suggested class is the true one
     rank: np.ndarray  # int64 (N,): 1 is the most suspect, 0 where unlabelled
     neighbor_agreement: np.ndarray | None  # float64 (N,): share of neighbours with the same label; None: not measured
     mean_loss: np.ndarray  # float64 (N,): mean cross-entropy of the given label
@@ -65,18 +65,19 @@ def judge(evidence: Evidence, labels: np.ndarray, neighbors: np.ndarray | None, 
         scores.jeffreys(evidence.disagreement_sum, n),
     ]
     agreement = None
-    suggested = probabilities.argmax(axis=1)
     if neighbors is not None:
         own, other = scores.neighbor_votes(labels, neighbors)
         signals.append(scores.jeffreys(other, own + other))
-        agreement = _agreement(np.where(labelled, labels, suggested), labels, neighbors)
+        agreement = _agreement(np.where(labelled, labels, probabilities.argmax(axis=1)), labels, neighbors)
     p_mislabeled = np.zeros(len(labels))
     log_odds = scores.pool(signals) * scores.support(labels)
     p_mislabeled[labelled] = scores.with_base_rate(log_odds[labelled])
-    p_suggested = probabilities.max(axis=1).astype(np.float64)
+    truth = true_label_posterior(labels, scores.extremize(probabilities), p_mislabeled)
     fits = scores.fit(probabilities)
     outlier = scores.is_outlier(fits)
     issue = labelled & (p_mislabeled >= threshold)
+    suggested = suggest(labels, truth, issue)
+    p_suggested = truth[np.arange(len(truth)), suggested].astype(np.float64)
     return Verdicts(
         labelled=labelled,
         predicted=evidence.final_probability.argmax(axis=1),
@@ -93,10 +94,18 @@ def judge(evidence: Evidence, labels: np.ndarray, neighbors: np.ndarray | None, 
         outlier_score=fits,
         is_outlier_issue=outlier,
         noise_rate=estimate_noise_rate(p_mislabeled[labelled], [signal[labelled] for signal in signals]),
-        noise_matrix=noise_matrix(
-            labels, true_label_posterior(labels, probabilities, p_mislabeled), probabilities.shape[1]
-        ),
+        noise_matrix=noise_matrix(labels, truth, probabilities.shape[1]),
     )
+
+
+def suggest(labels: np.ndarray, truth: np.ndarray, issue: np.ndarray) -> np.ndarray:
+    """int64 (N,): the label to go on with: the given one unless it is an issue, then the likeliest other class;
+    the likeliest class of unlabelled images. truth float (N, C): P(true class)."""
+    others = truth.copy()
+    rows = np.flatnonzero(issue)
+    others[rows, labels[rows]] = -1
+    best = others.argmax(axis=1)
+    return np.where(issue | (labels < 0), best, labels)
 
 
 def actions(

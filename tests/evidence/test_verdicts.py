@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from scanmix_cli.errors import RunError
+from scanmix_cli.evidence import scores
 from scanmix_cli.evidence.evidence import Evidence
-from scanmix_cli.evidence.verdicts import actions, judge
+from scanmix_cli.evidence.verdicts import actions, judge, suggest
 
 IMAGES, CLASSES, EPOCHS = 400, 5, 8
 
@@ -138,3 +139,16 @@ def test_evidence_that_is_not_finite_is_an_error() -> None:
         "The evidence of training image 1 holds a value that is not a number (loss_sum): "
         "the training diverged, so lower the learning rate or use `--precision fp32`."
     )
+
+
+def test_suggestions_keep_the_label_unless_it_is_an_issue() -> None:
+    labels = np.array([0, 0, 1, -1])
+    truth = np.array([[0.6, 0.3, 0.1], [0.45, 0.2, 0.35], [0.9, 0.05, 0.05], [0.1, 0.2, 0.7]])
+    issue = np.array([False, True, True, False])
+    assert suggest(labels, truth, issue).tolist() == [0, 2, 0, 2]
+
+
+def test_extremized_probabilities_are_squared_and_renormalised() -> None:
+    timid = np.array([[0.6, 0.3, 0.1], [0.0, 0.0, 0.0]])
+    expected = [[0.36 / 0.46, 0.09 / 0.46, 0.01 / 0.46], [1 / 3, 1 / 3, 1 / 3]]
+    assert scores.extremize(timid) == pytest.approx(np.array(expected))
