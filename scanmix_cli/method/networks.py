@@ -37,7 +37,12 @@ def sgd(
     """SGD whose learning rate is a tensor on a GPU, so that recorded steps see it change."""
     on_gpu = context.device.type == "cuda"
     lr = torch.tensor(rate, device=context.device) if on_gpu else rate
-    return torch.optim.SGD(parameters, lr=lr, momentum=momentum, weight_decay=weight_decay, fused=on_gpu or None)
+    optimizer = torch.optim.SGD(parameters, lr=lr, momentum=momentum, weight_decay=weight_decay, fused=on_gpu or None)
+    if on_gpu and momentum:
+        # The fused step refuses a mixture of fresh and used parameters, which a head-only warm-up leaves behind.
+        for parameter in parameters:
+            optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+    return optimizer
 
 
 def adam(parameters: list[nn.Parameter], rate: float, weight_decay: float, context: Context) -> torch.optim.Adam:
