@@ -18,6 +18,7 @@ class ContrastiveSettings:
     batch_size: int = 512
     learning_rate: float = 0.4
     final_rate_share: float = 0.001  # cosine schedule ends at learning_rate times this
+    rising_steps: int = 0  # SimCLR only: the rate rises linearly over so many first steps
     momentum: float = 0.9
     weight_decay: float = 1e-4
     temperature: float = 0.1

@@ -32,9 +32,10 @@ def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSet
     captured = context.captured(step)
     net.train()
     for epoch in context.epochs("simclr", settings.epochs, net=net, optimizer=optimizer):
-        set_rate(optimizer, cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction))
+        rate = cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction)
         batches = fixed_order(context.permutation(len(images)), settings.batch_size)
         total = torch.zeros((), device=context.device)
-        for rows in batches:
+        for k, rows in enumerate(batches, start=epoch.index * len(batches) + 1):
+            set_rate(optimizer, rate * min(k / max(settings.rising_steps, 1), 1.0))
             total += captured(rows)
         context.log(loss=(total / len(batches)).item())

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import pytest
 import torch
-from toy_runs import toy_context
+from toy_runs import toy_context, toy_images
 
 from scanmix_cli.errors import RunError
 from scanmix_cli.method.learner import semi_rate
 from scanmix_cli.method.losses import cosine_rate
-from scanmix_cli.method.networks import fixed_order, set_rate, sgd
-from scanmix_cli.method.settings import MixMatchSettings
+from scanmix_cli.method.networks import contrastive_net, fixed_order, set_rate, sgd
+from scanmix_cli.method.settings import ContrastiveSettings, MixMatchSettings
+from scanmix_cli.method.simclr import train_simclr
 
 
 def test_cosine_falls_from_the_rate_to_its_final_share() -> None:
@@ -55,3 +56,12 @@ def test_batches_are_full_and_the_remainder_is_dropped() -> None:
 def test_fewer_than_two_images_end_the_run_with_a_sentence(count: int) -> None:
     with pytest.raises(RunError, match="fewer than two images to train on; add images and run again"):
         fixed_order(torch.arange(count), 64)
+
+
+def test_contrastive_rate_rises_over_the_first_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: list[float] = []
+    monkeypatch.setattr("scanmix_cli.method.simclr.set_rate", lambda optimizer, rate: rates.append(rate))
+    images, context = toy_images(32), toy_context()
+    settings = ContrastiveSettings(epochs=2, batch_size=8, learning_rate=0.4, final_rate_share=1.0, rising_steps=5)
+    train_simclr(contrastive_net("small", context), images, settings, context)
+    assert rates == pytest.approx([0.08, 0.16, 0.24, 0.32, 0.4, 0.4, 0.4, 0.4])
