@@ -15,7 +15,7 @@ class Budget:
     ) -> None:
         self.shares, self.clock = dict(shares), clock
         self.end = None if seconds is None else clock() + seconds
-        self.stage_began, self.stage_seconds = clock(), 0.0
+        self.stage_began, self.stage_seconds, self.first_epoch = clock(), 0.0, 0.0
 
     def start(self, stage: str) -> None:
         """A stage begins: it may use its share of the time left, weighed against the stages still to come."""
@@ -28,9 +28,17 @@ class Budget:
         self.stage_seconds = left * share / total if total > 0 else left
 
     def epochs(self, finished: int, planned: int) -> int:
-        """How many epochs the current stage will have, at least one, given those finished since it started."""
+        """How many epochs the current stage will have, at least one, given those finished since it started.
+
+        The first epoch is no measure of the others: on a GPU it compiles and records. Where a second one like it still
+        fits, the schedule stays as planned until that one is timed.
+        """
         if self.end is None or finished == 0:
             return planned
         elapsed = self.clock() - self.stage_began
-        affordable = int(self.stage_seconds / max(elapsed / finished, 1e-9))
-        return min(planned, max(affordable, finished, 1))
+        if finished == 1:
+            self.first_epoch = elapsed
+            return planned if 2 * elapsed <= self.stage_seconds else 1
+        later = (elapsed - self.first_epoch) / (finished - 1)
+        affordable = finished + int((self.stage_seconds - elapsed) / max(later, 1e-9))
+        return min(planned, max(affordable, finished))
