@@ -119,7 +119,7 @@ def test_wrong_labels_look_wrong_after_a_short_training() -> None:
     images = toy_images(96, unlabelled=0)
     wrong = (images.labels.numpy() != np.arange(96) % CLASSES).nonzero()[0]
     right = np.setdiff1d(np.arange(96), wrong)
-    outcome = train("scanmix", toy_profile(5), images)
+    outcome = train("scanmix", toy_profile(4), images)
     assert outcome.evidence is not None
     posterior = outcome.evidence.posterior_sum / outcome.evidence.observations
     assert posterior[right].mean() > posterior[wrong].mean() + 0.3
