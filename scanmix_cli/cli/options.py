@@ -1,4 +1,4 @@
-"""Options that say what the data are, the same for every command that reads them."""
+"""Options that several commands share: what the data are, and how to answer."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,1 +1,1 @@
-"""Everything around the method: devices, run folder, checkpoints, progress, planning."""
+"""Everything around the method: devices, run folder, checkpoints, progress, time budget."""

@@ -1,4 +1,4 @@
-"""M-step, second part: the clustering step with the peer-prediction filter (method stage G6).
+"""M-step, second part: the clustering step with the peer-prediction filter (stage G5).
 
 The loss is SCAN's, on the cluster head; a neighbour may be drawn only if the peer network gives it the same class as
 the anchor. Given labels are not used.

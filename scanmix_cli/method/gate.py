@@ -1,4 +1,4 @@
-"""The noise-rate gate: decided once after warm-up (method stage F)."""
+"""Stage F: the noise-rate gate, decided once after warm-up."""
 
 from dataclasses import dataclass, replace
 

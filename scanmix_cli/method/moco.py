@@ -1,4 +1,4 @@
-"""Stage A, large images: MoCo-v2 pre-training (method stage A2; He et al. 2020, Chen et al. 2020b).
+"""Stage A2, large images: MoCo-v2 pre-training (He et al. 2020, Chen et al. 2020b).
 
 A second, slowly following key encoder fills a queue of past keys that serve as negatives. On one device "shuffled"
 batch norm means: the keys are computed in another order than the queries and in several groups with statistics of

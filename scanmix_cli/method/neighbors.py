@@ -1,4 +1,4 @@
-"""Mining of semantic neighbours: the K nearest by cosine similarity in a self-supervised feature space.
+"""Stage B: mining of semantic neighbours, the K nearest by cosine similarity in a self-supervised feature space.
 
 Brute force in chunks on an accelerator, faiss on a CPU; memory grows with N x K, never N x N.
 """

@@ -1,4 +1,4 @@
-"""The EM loop of ScanMix (paper, algorithm 1; method stages D to G).
+"""Stage G: the EM loop of ScanMix (paper, algorithm 1).
 
 E-step: look at every image, split clean from noisy with a Gaussian mixture, keep the neighbour links whose ends are
 predicted alike. M-step: the semi-supervised step, then the clustering step, for each of two networks; each network
@@ -45,7 +45,7 @@ def run_em_loop(
     """Train both warmed-up learners in place; neighbors int64 (N, K) or None without a clustering part."""
     profile = apply_gate(profile, _gate_noise(learners, images, profile, context))
     loop = EMLoop(learners, images, neighbors, profile, context)
-    view = None if neighbors is None else EMView(neighbors, images.labels)
+    em_view = None if neighbors is None else EMView(neighbors, images.labels)
     nets = [learner.net for learner in learners]
     stateful = {k: v for n, learner in enumerate(learners) for k, v in learner.stateful(f"net{n}").items()}
     outlooks: list[Outlook] = []
@@ -60,7 +60,7 @@ def run_em_loop(
             **losses,
             noise_estimate=estimated_noise([d.posterior for d in divisions], loop.known),
             labelled_share=float(np.mean([d.clean.sum() for d in divisions]) / max(rows.sum(), 1)),
-            **(view.values(before, outlooks) if view else {}),
+            **(em_view.values(before, outlooks) if em_view else {}),
             **monitor.selection(divisions[0].clean, loop.labels),
             **monitor.test(nets, context),
         )

@@ -40,7 +40,7 @@ class NeighborSettings:
 
 @dataclass(frozen=True)
 class ScanSettings:
-    """SCAN clustering of the whole network (method stage C)."""
+    """SCAN clustering of the whole network (stage C)."""
 
     epochs: int = 50
     batch_size: int = 128

@@ -1,4 +1,4 @@
-"""Stage A, small images: SimCLR pre-training (method stage A1; NT-Xent, Chen et al. 2020)."""
+"""Stage A1, small images: SimCLR pre-training (NT-Xent, Chen et al. 2020)."""
 
 import torch
 from torch import Tensor
