@@ -40,7 +40,7 @@ def test_every_method_is_tested() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_method_trains_and_gives_finite_evidence(method: str) -> None:
-    images, context = toy_images(), toy_context()
+    images, context = toy_images(40), toy_context()
     outcome = train(method, toy_profile(EPOCHS), images, context)
     assert len(outcome.nets) == NETWORKS[method]
     assert list(dict.fromkeys(row["stage"] for row in context.history.rows)) == STAGES[method]
@@ -67,7 +67,7 @@ def test_method_trains_and_gives_finite_evidence(method: str) -> None:
 
 
 def test_scanmix_logs_the_em_view_and_every_loss() -> None:
-    images = toy_images()
+    images = toy_images(40)
     truth = np.arange(len(images)) % CLASSES
     context, held_out = toy_context(), toy_images(30, unlabelled=0, seed=7)
     train("scanmix", toy_profile(EPOCHS), images, context, Monitor(held_out, truth))
@@ -84,7 +84,7 @@ def test_scanmix_logs_the_em_view_and_every_loss() -> None:
 
 
 def test_truth_and_held_out_images_are_never_fed_back() -> None:
-    images = toy_images()
+    images = toy_images(32)
     blind, seeing = toy_context(), toy_context()
     train("scanmix", toy_profile(1), images, blind)
     truth = np.arange(len(images)) % CLASSES
@@ -95,7 +95,7 @@ def test_truth_and_held_out_images_are_never_fed_back() -> None:
 
 def test_dividemix_has_no_clustering_and_no_em_view() -> None:
     context = toy_context()
-    train("dividemix", shrink(OFFICIAL["cifar10"], 1, 16), toy_images(), context)
+    train("dividemix", shrink(OFFICIAL["cifar10"], 1, 16), toy_images(32), context)
     assert not {"loss_clustering", *EM_COLUMNS} & set(context.history.rows[-1])
 
 
@@ -103,7 +103,7 @@ def test_given_encoder_skips_pretraining() -> None:
     from scanmix_cli.method.networks import contrastive_net
 
     context, profile = toy_context(), toy_profile(1)
-    METHODS["scanmix"](toy_images(), profile, Monitor(), context, contrastive_net("small", context))
+    METHODS["scanmix"](toy_images(32), profile, Monitor(), context, contrastive_net("small", context))
     assert "simclr" not in {row["stage"] for row in context.history.rows}
 
 
@@ -116,11 +116,11 @@ def test_methods_say_which_stage_a_profile_lacks() -> None:
 
 
 def test_wrong_labels_look_wrong_after_a_short_training() -> None:
-    images = toy_images(96, unlabelled=0)
-    wrong = (images.labels.numpy() != np.arange(96) % CLASSES).nonzero()[0]
-    right = np.setdiff1d(np.arange(96), wrong)
+    images = toy_images(72, unlabelled=0)
+    wrong = (images.labels.numpy() != np.arange(72) % CLASSES).nonzero()[0]
+    right = np.setdiff1d(np.arange(72), wrong)
     outcome = train("scanmix", toy_profile(4), images)
     assert outcome.evidence is not None
     posterior = outcome.evidence.posterior_sum / outcome.evidence.observations
     assert posterior[right].mean() > posterior[wrong].mean() + 0.3
-    assert (outcome.evidence.final_probability.argmax(1) == np.arange(96) % CLASSES).mean() > 0.9
+    assert (outcome.evidence.final_probability.argmax(1) == np.arange(72) % CLASSES).mean() > 0.9

@@ -24,7 +24,7 @@ def test_global_random_states_are_left_alone(method: str) -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
-    images, profile = toy_images(), toy_profile(2)
+    images, profile = toy_images(32), toy_profile(1)
     torch.manual_seed(1)
     first = evidence_bytes(train("scanmix", profile, images, toy_context(seed=3)))
     torch.manual_seed(2)
@@ -40,6 +40,6 @@ def test_other_methods_repeat_themselves_too(method: str) -> None:
 
 
 def test_moco_and_a_random_subset_repeat_themselves() -> None:
-    images, profile = toy_images(64), shrink(OFFICIAL["clothing1m"], 1, 16)
+    images, profile = toy_images(32), shrink(OFFICIAL["clothing1m"], 1, 16)
     runs = {evidence_bytes(train("scanmix", profile, images)) for _ in range(2)}
     assert len(runs) == 1

@@ -19,7 +19,7 @@ ROWS = [(name, row) for name, table in TABLES.items() for row in table]
 
 @pytest.mark.parametrize(("name", "row"), ROWS)
 def test_profile_runs(name: str, row: str) -> None:
-    profile, images, context = shrink(TABLES[name][row]), toy_images(64, size=32), toy_context()
+    profile, images, context = shrink(TABLES[name][row]), toy_images(32, size=32), toy_context()
     outcome = train("scanmix", profile, images, context)
     stages = list(dict.fromkeys(entry["stage"] for entry in context.history.rows))
     first = "moco" if row in ("webvision", "clothing1m") else "simclr"
@@ -28,14 +28,14 @@ def test_profile_runs(name: str, row: str) -> None:
     assert all(math.isfinite(value) for key, value in last.items() if key != "stage")
     assert (last["loss_u"] == 0) == (not row.startswith("cifar")), "only CIFAR mixes and weighs unlabelled images"
     assert outcome.neighbors is not None
-    assert outcome.neighbors.shape == (64, 6 if name == "official" else 5), "5 neighbours, with or without the image"
+    assert outcome.neighbors.shape == (32, 6 if name == "official" else 5), "5 neighbours, with or without the image"
     assert outcome.evidence is not None
     assert np.isfinite(outcome.evidence.final_probability).all()
 
 
 def test_clothing1m_draws_a_fresh_subset_each_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     profile = shrink(OFFICIAL["clothing1m"], epochs=2, size=16)
-    assert profile.mixmatch.epoch_images == 48
+    assert profile.mixmatch.epoch_images == 24
     trained: list[set[int]] = []
     clustered: list[set[int]] = []
     semi, clustering = MixMatchStep.epoch, ClusteringStep.epoch
@@ -53,8 +53,8 @@ def test_clothing1m_draws_a_fresh_subset_each_epoch(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(MixMatchStep, "epoch", semi_epoch)
     monkeypatch.setattr(ClusteringStep, "epoch", clustering_epoch)
-    outcome = train("scanmix", profile, toy_images(64))
-    assert [len(rows) for rows in trained] == [48] * 4
+    outcome = train("scanmix", profile, toy_images(32))
+    assert [len(rows) for rows in trained] == [24] * 4
     assert trained == clustered
     assert trained[0] == trained[1] != trained[2] == trained[3]
     assert outcome.evidence is not None

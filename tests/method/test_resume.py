@@ -15,7 +15,7 @@ from scanmix_cli.method.settings import Profile
 from scanmix_cli.profiles.official import OFFICIAL
 
 EPOCHS = 2
-IMAGES = toy_images(60)  # more than the 48 that a subset has
+IMAGES = toy_images(32)  # more than the 24 that a subset has
 OURS, RELEASED = toy_profile(EPOCHS), shrink(OFFICIAL["cifar10"], EPOCHS, 16)
 SUBSET = shrink(OFFICIAL["clothing1m"], EPOCHS, 16)
 

@@ -58,7 +58,7 @@ def shrink(profile: Profile, epochs: int = 1, size: int = 32, batch: int = 16) -
             epochs=epochs,
             batch_size=batch // 2,
             steps=min(semi.steps, 2),
-            epoch_images=min(semi.epoch_images, 48),
+            epoch_images=min(semi.epoch_images, 24),
         ),
         clustering=profile.clustering and replace(profile.clustering, batch_size=batch),
         supervised=replace(profile.supervised, epochs=epochs, batch_size=batch),
