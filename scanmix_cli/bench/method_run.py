@@ -13,7 +13,7 @@ from scanmix_cli.bench.cells import CellKey, CellStore
 from scanmix_cli.bench.cleanlab_method import learn_with_cleanlab
 from scanmix_cli.bench.encoder import Encoder
 from scanmix_cli.bench.injected import NoisyLabels
-from scanmix_cli.bench.opinion import Opinion, opinion_of
+from scanmix_cli.bench.opinion import SCORES, Opinion, opinion_of
 from scanmix_cli.bench.path_reader import Part
 from scanmix_cli.bench.protocol import shares
 from scanmix_cli.bench.request import CLEANLAB
@@ -153,9 +153,12 @@ def _final(run: MethodRun, outcome: Outcome, part: Part, context: Context) -> di
 
 
 def _detection(run: MethodRun, opinion: Opinion | None) -> dict[str, Any]:
-    if opinion is None or not run.data.clean_known:
-        return {} if opinion is None else {"noise_rate_estimate": opinion.noise_rate}
-    return opinion.scores(run.data.train.labels, run.given.labels)
+    cell: dict[str, Any] = dict.fromkeys(SCORES)
+    if opinion is not None and run.data.clean_known:
+        cell |= opinion.scores(run.data.train.labels, run.given.labels)
+    elif opinion is not None:
+        cell["noise_rate_estimate"] = opinion.noise_rate
+    return cell
 
 
 def _costs(run: MethodRun, encoder: Encoder | None, context: Context, wall: float) -> dict[str, Any]:

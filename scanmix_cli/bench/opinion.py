@@ -8,6 +8,12 @@ from scanmix_cli.bench import noise, scores
 from scanmix_cli.evidence.verdicts import judge
 from scanmix_cli.method.methods import Outcome
 
+# What `Opinion.scores` gives; all None for a method that judges no labels.
+SCORES = (
+    *("auroc", "ap", "best_f1", "f1", "precision", "recall", "flagged_share", "flag_all_f1", "random_ap"),
+    *("clean_recall", "calibration_error", "share_right", "predicted_right", "noise_rate_estimate", "noise_rate_error"),
+)
+
 
 @dataclass(frozen=True)
 class Opinion:

@@ -19,6 +19,7 @@ FOLDER = "plots"
 MISSING = "no plots: matplotlib is not installed; pip install scanmix-cli[bench]"
 CLEAN, NOISY = "#2a7fba", "#d1495b"  # right and wrong labels
 BINS = 60
+FILLED = {"histtype": "stepfilled", "alpha": 0.6}
 
 
 def draw_all(out: Path, cells: Sequence[dict[str, Any]]) -> list[Path]:
@@ -73,9 +74,12 @@ def curves(metrics: dict[str, list[dict[str, str]]], columns: dict[str, str], la
                 words = f"{name}, {column.split('_')[1]}" if len(columns) > 1 else name
                 axes.plot(range(1, len(values) + 1), values, style, color=f"C{number}", label=words, marker=".")
                 drawn = True
+    if not drawn:
+        return None
     axes.set_ylim(0, 1)
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend(fontsize="small")
-    return figure if drawn else None
+    return figure
 
 
 def loss_histogram(arrays: dict[str, np.ndarray], name: str) -> Any:
@@ -86,7 +90,9 @@ def loss_histogram(arrays: dict[str, np.ndarray], name: str) -> Any:
     losses, wrong = arrays["mean_loss"].astype(np.float64), arrays["clean"] != arrays["given"]
     figure, axes = _figure("mean loss of the given label", "images")
     edges = np.linspace(losses.min(), losses.max() + 1e-9, BINS + 1)
-    axes.hist([losses[~wrong], losses[wrong]], edges, color=[CLEAN, NOISY], alpha=0.6, histtype="stepfilled")
+    axes.hist(
+        [losses[~wrong], losses[wrong]], edges, color=[CLEAN, NOISY], label=["right labels", "wrong labels"], **FILLED
+    )
     mixture = GaussianMixture(2, reg_covar=1e-6, random_state=0).fit(losses[:, None])
     x = np.linspace(edges[0], edges[-1], 400)
     scale = len(losses) * (edges[1] - edges[0])
@@ -110,8 +116,10 @@ def reliability_diagram(arrays: dict[str, dict[str, np.ndarray]]) -> Any:
             predicted, observed, counts = scores.reliability(wrong, found["p_mislabeled"])
             axes.plot(predicted[counts > 0], observed[counts > 0], marker=".", label=name)
             drawn = True
+    if not drawn:
+        return None
     axes.legend(fontsize="small")
-    return figure if drawn else None
+    return figure
 
 
 def _figure(x: str, y: str) -> tuple[Any, Any]:

@@ -47,7 +47,9 @@ def run_bench(request: BenchRequest, reporter: Reporter) -> list[dict[str, Any]]
         given = noisy_labels(request, bench.data.classes, bench.data.train.labels, bench.data.given, seed)
         save_labels(bench, given)
         if request.clean_ceiling and bench.data.clean_known:
-            run_cell(bench, clean_labels(bench.data.train.labels), CEILING, seed)
+            clean = clean_labels(bench.data.train.labels)
+            save_labels(bench, clean)
+            run_cell(bench, clean, CEILING, seed)
         for method in request.methods:
             run_cell(bench, given, method, seed)
     cells = write_results(request.out, bench.store.all())

@@ -1,0 +1,202 @@
+"""Benchmarks from data to results, on toy sets with toy budgets."""
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from toy_sets import write_cifar10, write_folder, write_mini_imagenet, write_webvision
+
+from scanmix_cli.bench import runner
+from scanmix_cli.bench.noise import symmetric
+from scanmix_cli.bench.request import BenchRequest
+from scanmix_cli.bench.runner import run_bench
+from scanmix_cli.cli.app import main
+from scanmix_cli.engine.progress import Silent
+
+TOY = ["--profile", "fast", "--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "-q"]
+FIELDS = {
+    *("noise", "rate", "method", "seed", "last", "best", "recovery", "auroc", "minutes", "device", "date", "command"),
+    *("realised_rate", "best_single", "last_single", "ap", "best_f1", "f1", "precision", "recall", "flag_all_f1"),
+    *("share_right", "seconds", "images_per_second", "peak_memory_mib", "fingerprint", "versions", "commit", "images"),
+    *("clean_recall", "noise_rate_error", "calibration_error", "random_ap", "label_hash", "recipe"),
+}
+
+
+class Heard(Silent):
+    """Keeps what a user would read."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def message(self, text: str) -> None:
+        self.texts.append(text)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three methods on a folder with clean labels, with the ceiling."""
+    root = tmp_path_factory.mktemp("bench")
+    data = write_folder(root / "own")
+    methods = "cross-entropy,scan,scanmix"
+    asked = ["bench", str(data), "--noise", "sym", "--rate", "0.4", "--methods", methods, "--clean-ceiling"]
+    with pytest.raises(SystemExit) as stop:
+        main([*asked, "--out", str(root / "out"), *TOY])
+    assert not stop.value.code
+    return root
+
+
+def cells_of(out: Path) -> list[dict[str, Any]]:
+    return json.loads((out / "results.json").read_text())
+
+
+def test_every_cell_carries_everything(finished: Path) -> None:
+    cells = cells_of(finished / "out")
+    assert [(cell["noise"], cell["method"]) for cell in cells] == [
+        ("none", "cross-entropy"),
+        ("sym", "cross-entropy"),
+        ("sym", "scan"),
+        ("sym", "scanmix"),
+    ]
+    clean, noisy, scan, scanmix = cells
+    assert all(cell.keys() >= FIELDS for cell in cells)
+    assert (noisy["rate"], noisy["seed"], noisy["label_seed"]) == (0.4, 0, 123)
+    assert clean["recovery"] == 1.0
+    assert noisy["recovery"] == pytest.approx(noisy["last"] / clean["last"])
+    assert (scan["auroc"], scan["f1"]) == (None, None)  # clustering alone judges no label
+    assert scan["last"] is not None
+    assert {cell["fingerprint"] for cell in cells} == {clean["fingerprint"]}
+    assert noisy["label_hash"] == scanmix["label_hash"] != clean["label_hash"]
+    assert (noisy["networks"], scanmix["networks"]) == (1, 2)
+
+
+def test_pretraining_is_shared_and_counted_in_each(finished: Path) -> None:
+    _, noisy, scan, scanmix = cells_of(finished / "out")
+    assert len(list((finished / "out" / "pretrained").glob("*.safetensors"))) == 1
+    assert scan["seconds"]["simclr"] == scanmix["seconds"]["simclr"] > 0
+    assert "simclr" not in noisy["seconds"]
+    assert scanmix["minutes"] == pytest.approx(sum(scanmix["seconds"].values()) / 60, abs=1e-3)
+
+
+def test_injected_labels_are_the_recipe_and_are_kept(finished: Path) -> None:
+    kept = np.load(finished / "out" / "labels" / "sym-0.4-dividemix-seed123.npy")
+    clean = np.repeat(np.arange(3), 12)  # folder rows are sorted by path, so class by class
+    assert np.array_equal(kept, symmetric(clean, 3, 0.4, "dividemix"))
+    cell = cells_of(finished / "out")[1]
+    assert cell["realised_rate"] == np.mean(kept != clean)
+    assert cell["label_file"] == "labels/sym-0.4-dividemix-seed123.npy"
+
+
+def test_tables_for_programs_and_people(finished: Path) -> None:
+    with (finished / "out" / "results.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["method"] for row in rows] == ["cross-entropy", "cross-entropy", "scan", "scanmix"]
+    assert float(rows[3]["seconds.scanmix"]) > 0
+    text = (finished / "out" / "results.md").read_text()
+    assert "## own sym 0.4" in text
+    assert "images: the user's own" in text
+    assert "| flag every label |" in text
+
+
+def test_epochs_of_every_cell_are_kept(finished: Path) -> None:
+    (path,) = (finished / "out" / "cells").glob("own-sym*-scanmix-seed0-*.metrics.csv")
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    (last,) = (row for row in rows if row["stage"] == "scanmix")
+    assert all(last[name] for name in ("test_accuracy", "test_accuracy_net2", "clean_precision", "clean_recall"))
+    assert not list((finished / "out" / "cells").glob("*.checkpoints"))
+
+
+def test_finished_cells_are_not_run_again(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "run_method", None)
+    monkeypatch.setattr(runner, "draw_all", lambda *_: [])
+    heard = Heard()
+    before = cells_of(finished / "out")
+    assert run_bench(request(finished, methods=("cross-entropy", "scanmix")), heard) == before
+    assert sum("not run again" in text for text in heard.texts) == 2
+
+
+def test_interruption_loses_one_cell_only(finished: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    true_run, calls = runner.run_method, []
+
+    def interrupted(run: Any, *rest: Any) -> dict[str, Any]:
+        calls.append(run.method)
+        if run.method == "mixup":
+            raise KeyboardInterrupt
+        return true_run(run, *rest)
+
+    monkeypatch.setattr(runner, "draw_all", lambda *_: [])
+    monkeypatch.setattr(runner, "run_method", interrupted)
+    asked = replace(request(finished, methods=("cross-entropy", "mixup")), out=tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        run_bench(asked, Silent())
+    assert [cell["method"] for cell in cells_of(tmp_path)] == ["cross-entropy"]
+    monkeypatch.setattr(runner, "run_method", true_run)
+    assert [cell["method"] for cell in run_bench(asked, Silent())] == ["cross-entropy", "mixup"]
+    assert calls == ["cross-entropy", "mixup"]
+
+
+def test_repeats_get_their_own_labels_and_are_compared(tmp_path: Path) -> None:
+    data = write_folder(tmp_path / "own", per_class=4, held_out=2)
+    asked = replace(request(tmp_path, methods=("cross-entropy", "mixup")), target=str(data), repeats=2)
+    cells = run_bench(asked, Silent())
+    assert [(cell["method"], cell["seed"], cell["label_seed"]) for cell in cells] == [
+        ("cross-entropy", 0, 123),
+        ("mixup", 0, 123),
+        ("cross-entropy", 1, 124),
+        ("mixup", 1, 124),
+    ]
+    assert "| cross-entropy - mixup | last | 2 |" in (tmp_path / "out" / "results.md").read_text()
+
+
+def test_same_command_gives_the_same_figures(finished: Path, tmp_path: Path) -> None:
+    again = run_bench(replace(request(finished, methods=("scanmix",)), out=tmp_path), Silent())
+    first = cells_of(finished / "out")[3]
+    for name in ("best", "last", "auroc", "f1", "calibration_error"):
+        assert again[0][name] == first[name]
+
+
+def test_cifar10_in_torchvision_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_cifar10(tmp_path)
+    asked = ["bench", "cifar10", "--noise", "sym", "--rate", "0.9", "--methods", "cross-entropy", "--json"]
+    with pytest.raises(SystemExit):
+        main([*asked, "--data-dir", str(tmp_path), "--out", str(tmp_path / "out"), *TOY])
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["cells"] == cells_of(tmp_path / "out")
+    assert printed["cells"][0]["images"] == "non-canonical"
+    text = (tmp_path / "out" / "results.md").read_text()
+    assert "images: non-canonical" in text
+    assert "| ScanMix | - | 91 | 90.3 | - | - | - | ScanMix, Sachdeva et al. 2023, arXiv 2103.11395 |" in text
+
+
+@pytest.mark.parametrize(("write", "name"), [(write_mini_imagenet, "blue-mini-imagenet")])
+def test_sets_that_come_with_their_noise(write: Any, name: str, tmp_path: Path) -> None:
+    write(tmp_path)
+    asked = BenchRequest("red-mini-imagenet", tmp_path / "out", tmp_path, methods=("cross-entropy",), **toy())
+    (cell,) = run_bench(asked, Silent())
+    assert (cell["dataset"], cell["noise"], cell["rate"], cell["realised_rate"]) == (name, "blue", 0.4, None)
+    assert cell["f1"] is None
+    assert 0 <= cell["noise_rate_estimate"] <= 1
+    assert cell["last"] is not None
+
+
+def test_webvision_is_also_tested_on_ilsvrc12(tmp_path: Path) -> None:
+    write_webvision(tmp_path)
+    asked = BenchRequest("webvision", tmp_path / "out", tmp_path, methods=("cross-entropy",), **toy())
+    (cell,) = run_bench(asked, Silent())
+    assert cell["extra_tests"].keys() == {"ilsvrc12"}
+    assert 0 <= cell["extra_tests"]["ilsvrc12"]["top1"] <= cell["extra_tests"]["ilsvrc12"]["top5"] <= 1
+    text = (tmp_path / "out" / "results.md").read_text()
+    assert "| cross-entropy (ilsvrc12, final) | 0 |" in text
+    assert "| ScanMix (ilsvrc12, top-5) | - | 92.6 |" in text
+
+
+def toy() -> dict[str, Any]:
+    return {"profile": "fast", "epochs": 1, "pretrain_epochs": 1, "device": "cpu"}
+
+
+def request(root: Path, methods: tuple[str, ...]) -> BenchRequest:
+    return BenchRequest(str(root / "own"), root / "out", root, noise="sym", rate=0.4, methods=methods, **toy())
