@@ -106,7 +106,7 @@ class View:
         Raises SettingsError if a random view gets no generator or the images are too small.
         """
         if generator is None and self.draws:
-            raise SettingsError(f'The view "{self.name}" is random: pass it a torch.Generator on {images.device}.')
+            raise SettingsError(f'the view "{self.name}" is random: pass it a torch.Generator on {images.device}')
         uniforms = torch.rand((self.draws, len(images)), generator=generator, device=images.device)
         return self.apply(images, uniforms)
 
@@ -115,8 +115,8 @@ class View:
         recipe = RECIPES[self.name]
         if min(images.shape[2:]) < self.size and not recipe.any_size:
             raise SettingsError(
-                f'The view "{self.name}" cuts {self.size} x {self.size} pixels, but the images are '
-                f"{images.shape[3]} x {images.shape[2]}: choose an image size of at most {min(images.shape[2:])}."
+                f'the view "{self.name}" cuts {self.size} x {self.size} pixels, but the images are '
+                f"{images.shape[3]} x {images.shape[2]}: choose an image size of at most {min(images.shape[2:])}"
             )
         with torch.no_grad(), torch.autocast(images.device.type, enabled=False):
             pixels = normalize(recipe.pixels(images, uniforms[: recipe.draws], self.size), self.mean, self.std)
@@ -126,5 +126,5 @@ class View:
 def build_view(name: str, size: int, mean: Sequence[float], std: Sequence[float]) -> View:
     """The view called `name`, one of RECIPES, at `size` pixels; raises SettingsError for any other name."""
     if name not in RECIPES:
-        raise SettingsError(f'There is no view "{name}": choose one of {", ".join(RECIPES)}.')
+        raise SettingsError(f'there is no view "{name}": choose one of {", ".join(RECIPES)}')
     return View(name, size, (mean[0], mean[1], mean[2]), (std[0], std[1], std[2]))

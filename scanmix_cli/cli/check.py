@@ -46,7 +46,7 @@ def check(
     Example: scanmix check photos --out bad_files.csv
     """
     if out is not None and not out.parent.is_dir():
-        raise SettingsError(f"{out} cannot be written: there is no folder {out.parent}; name another file with --out.")
+        raise SettingsError(f"{out} cannot be written: there is no folder {out.parent}; name another file with --out")
     samples = read_samples(
         data,
         labels=labels,

@@ -21,17 +21,15 @@ def require_classes(data: Path, splits: list[str], labels: list[str]) -> None:
     """Raise DataError unless at least two classes have a training row."""
     if TRAIN not in splits:
         found = quoted(sorted(set(splits)))
-        raise DataError(
-            f"{data} has no row in split 'train', only in {found}; name another column with --split-column."
-        )
+        raise DataError(f"{data} has no row in split 'train', only in {found}; name another column with --split-column")
     counts = train_counts(splits, labels)
     if not counts:
-        raise DataError(f"{data} has no labelled training image; fill in the label column.")
+        raise DataError(f"{data} has no labelled training image; fill in the label column")
     if len(counts) == 1:
         (name,) = counts
         deeper = data / name
         hint = f" or, if the sub-folders of '{name}' are the classes, give {deeper}" if _holds_folders(deeper) else ""
-        raise DataError(f"{data} has training images of only one class, '{name}'; add a second class{hint}.")
+        raise DataError(f"{data} has training images of only one class, '{name}'; add a second class{hint}")
 
 
 def _holds_folders(folder: Path) -> bool:
@@ -47,15 +45,15 @@ def require_readable(samples: Samples, pixels: Pixels) -> None:
     """Raise DataError unless at least two classes have a training image that could be read."""
     if not len(pixels.rows):
         raise DataError(
-            f"None of the {len(samples)} files of {samples.name} can be read; the first, "
-            f"{samples.table['path'].iloc[0]}: {pixels.messages[0]}."
+            f"none of the {len(samples)} files of {samples.name} can be read; mend the files or the paths, "
+            f"the first being {samples.table['path'].iloc[0]}: {pixels.messages[0]}"
         )
     ids = samples.label_ids()[pixels.rows][samples.is_train()[pixels.rows]]
     if len(np.unique(ids[ids != UNLABELLED])) < 2:
         bad = len(samples) - len(pixels.rows)
         raise DataError(
             f"{samples.name} has readable training images of fewer than two classes "
-            f"({counted(bad, 'unreadable file')}); mend the files that `scanmix check DATA --out bad_files.csv` lists."
+            f"({counted(bad, 'unreadable file')}); mend the files that `scanmix check DATA --out bad_files.csv` lists"
         )
 
 

@@ -59,7 +59,7 @@ def _find(table: Table, chosen: str | None, known: tuple[str, ...], option: str)
     """The column and the other columns that might have been meant."""
     if chosen is not None:
         if chosen not in table.columns:
-            raise DataError(f"{table.path} has no column '{chosen}' ({option}); columns found: {_list(table)}.")
+            raise DataError(f"{table.path} has no column '{chosen}' ({option}); columns found: {_list(table)}")
         return chosen, []
     matches = [name for name in table.columns if normal_name(name) in known]
     matches.sort(key=lambda name: known.index(normal_name(name)))
@@ -69,10 +69,10 @@ def _find(table: Table, chosen: str | None, known: tuple[str, ...], option: str)
 def _missing(table: Table, what: str, option: str) -> DataError:
     if any(os.path.splitext(name)[1].casefold() in IMAGE_SUFFIXES for name in table.columns):
         return DataError(
-            f"{table.path} has no header, since its first line names an image; add the line file_name,label."
+            f"{table.path} has no header, since its first line names an image; add the line file_name,label"
         )
     return DataError(
-        f"{table.path} has no {what} under a known name; columns found: {_list(table)}; name it with {option}."
+        f"{table.path} has no {what} under a known name; columns found: {_list(table)}; name it with {option}"
     )
 
 

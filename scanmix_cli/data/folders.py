@@ -18,7 +18,7 @@ def read_folder(folder: Path, leave_out: Path | None = None) -> Rows:
     if not images:
         raise DataError(
             f"{folder} holds no images; "
-            f"give a folder with one sub-folder per class or a table of image paths and labels."
+            f"give a folder with one sub-folder per class or a table of image paths and labels"
         )
     folders = sub_folders(folder, leave_out)
     splits = _split_folders(folder, folders, {name.split("/", 1)[0] for name in images if "/" in name})
@@ -62,7 +62,7 @@ def _split_folders(folder: Path, folders: list[str], with_images: set[str]) -> l
     if known and not train and with_images <= set(known):
         raise DataError(
             f"{folder} holds {', '.join(known)} but no train folder; name the folder of training images 'train' "
-            f"or give the class folders themselves."
+            f"or give the class folders themselves"
         )
     return []
 
@@ -81,10 +81,10 @@ def _without_classes(folder: Path, splits: list[str], loose: list[str]) -> DataE
     place = folder / train if train else folder
     found = [name for name in loose if train is None or name.startswith(f"{train}/")]
     if not found:
-        return DataError(f"{place} holds no images; give it a sub-folder of images for each class.")
+        return DataError(f"{place} holds no images; give it a sub-folder of images for each class")
     return DataError(
         f"{place} holds {counted(len(found), 'image')} but no class sub-folders; "
-        f"put each class into a sub-folder of its own or give the labels with --labels TABLE."
+        f"put each class into a sub-folder of its own or give the labels with --labels TABLE"
     )
 
 

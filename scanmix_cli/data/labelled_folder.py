@@ -19,7 +19,7 @@ def labelled_folder_rows(folder: Path, table: Table, options: TableOptions) -> R
     """
     images, ignored = list_images(folder)
     if not images:
-        raise DataError(f"{folder} holds no images; give the folder of the images that {table.path} names.")
+        raise DataError(f"{folder} holds no images; give the folder of the images that {table.path} names")
     rows = unplaced_rows(table, options, options.root or folder)
     rows.paths = _places(rows.filenames, images, folder, options.root, table.path.parent)
     named = set(rows.paths)

@@ -63,7 +63,7 @@ def _entries(folder: str) -> list[os.DirEntry]:
         with os.scandir(folder) as entries:
             return list(entries)
     except PermissionError as error:
-        raise DataError(f"{folder} cannot be read ({error.strerror}); make it readable or move it elsewhere.") from None
+        raise DataError(f"{folder} cannot be read ({error.strerror}); make it readable or move it elsewhere") from None
 
 
 def _walk(folder: str, prefix: str, closed: frozenset[str]) -> Iterator[tuple[str, bool]]:

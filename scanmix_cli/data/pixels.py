@@ -62,12 +62,12 @@ def load_pixels(
                 writer.finish(outcome.source_sizes, outcome.notes())
         except OSError as error:
             raise RunError(
-                f"The pixel cache in {cache_dir} cannot be written ({error.strerror}); "
-                f"make room or set XDG_CACHE_HOME to a folder on another disk."
+                f"the pixel cache in {cache_dir} cannot be written ({error.strerror}); "
+                f"make room or set XDG_CACHE_HOME to a folder on another disk"
             ) from None
         entry = load_entry(cache_dir, key)
         if entry is None:
-            raise RunError(f"The pixel cache in {cache_dir} cannot be read back; set XDG_CACHE_HOME to another folder.")
+            raise RunError(f"the pixel cache in {cache_dir} cannot be read back; set XDG_CACHE_HOME to another folder")
     images, source_sizes, notes = entry
     return _pixels(images, Outcome.from_notes(source_sizes, notes))
 

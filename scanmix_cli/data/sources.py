@@ -69,23 +69,23 @@ def read_samples(
 def _read(data: Path, labels: Path | None, options: TableOptions, leave_out: Path | None = None) -> list[Rows]:
     """All parts of one source; `leave_out` is a folder inside it that is read on its own."""
     if not data.exists():
-        raise DataError(f"{data} does not exist; check the path.")
+        raise DataError(f"{data} does not exist; check the path")
     if not data.is_dir():
         if labels is not None:
-            raise DataError(f"--labels goes with a folder of images, but {data} is a file; give the table alone.")
+            raise DataError(f"--labels goes with a folder of images, but {data} is a file; give the table alone")
         return [table_rows(open_table(data, options), options)]
     if labels is None:
         return read_described_folder(data, options) or [read_folder(data, leave_out)]
     if not labels.is_file():
-        raise DataError(f"{labels} (--labels) is no file; check the path.")
+        raise DataError(f"{labels} (--labels) is no file; check the path")
     return [labelled_folder_rows(data, open_table(labels, options), options)]
 
 
 def _require_test(test: Path, data: Path) -> None:
     if not test.exists():
-        raise DataError(f"{test} (--test) does not exist; check the path.")
+        raise DataError(f"{test} (--test) does not exist; check the path")
     if data.exists() and test.samefile(data):
-        raise DataError(f"{test} (--test) is DATA itself; name a source of other images.")
+        raise DataError(f"{test} (--test) is DATA itself; name a source of other images")
 
 
 def _read_test(test: Path, options: TableOptions) -> list[Rows]:

@@ -40,7 +40,7 @@ class Table:
             row = next(k for k, value in enumerate(values) if isinstance(value, (list, dict)))
             raise DataError(
                 f"{self.path}, row {row + 1}: column '{name}' holds {type(values[row]).__name__} "
-                f"where one text is needed; give one path and one label per row."
+                f"where one text is needed; give one path and one label per row"
             ) from None
 
 
@@ -69,9 +69,9 @@ def read_table(path: Path, *, sep: str | None, encoding: str | None, known: Coll
     elif suffix in TEXT_SUFFIXES:
         table = _read_csv(path, sep, encoding, known)
     else:
-        raise DataError(f"{path} is neither a folder nor a table; tables end in .csv, .tsv, .jsonl or .parquet.")
+        raise DataError(f"{path} is neither a folder nor a table; tables end in .csv, .tsv, .jsonl or .parquet")
     if not len(table):
-        raise DataError(f"{path} has no rows; give a table with one row per image.")
+        raise DataError(f"{path} has no rows; give a table with one row per image")
     return table
 
 
@@ -84,7 +84,7 @@ def _read_csv(path: Path, sep: str | None, encoding: str | None, known: Collecti
     sep = "\t" if sep == "\\t" else sep
     separator = sep or sniff_separator(content, known, "\t" if path.suffix.casefold() == ".tsv" else ",")
     if len(separator) != 1 or separator in '"\r\n':
-        raise DataError(f"--sep needs one character between cells, not '{separator}'; a tab is written \\t.")
+        raise DataError(f"--sep needs one character between cells, not '{separator}'; a tab is written \\t")
     table = Table(path, _parse(path, content, separator))
     if text.guessed:
         table.warnings.append(
@@ -106,7 +106,7 @@ def _parse(path: Path, content: str, separator: str) -> dict[str, list[Any]]:
                 column += cells
     except csv.Error as error:
         raise DataError(
-            f"{path}, line {reader.line_num}, is no valid row ({error}); look for a quote that is not closed."
+            f"{path}, line {reader.line_num}, is no valid row ({error}); look for a quote that is not closed"
         ) from None
     return dict(zip(header, columns, strict=True))
 
@@ -118,7 +118,7 @@ def _regular(path: Path, line: int, row: list[str], width: int, separator: str) 
     if any(row[width:]):
         raise DataError(
             f"{path}, line {line}, has {len(row)} cells where the header has {width}; "
-            f"quote cells that contain '{separator}' or name the separator with --sep."
+            f"quote cells that contain '{separator}' or name the separator with --sep"
         )
     return row[:width] + [""] * (width - len(row))
 
@@ -145,7 +145,7 @@ def _read_json(path: Path, encoding: str | None) -> Table:
     names: dict[str, None] = {}
     for k, record in enumerate(records, 1):
         if not isinstance(record, dict):
-            raise DataError(f"{path}, row {k}, is no JSON object; write one object per line, with a path and a label.")
+            raise DataError(f"{path}, row {k}, is no JSON object; write one object per line, with a path and a label")
         names.update(dict.fromkeys(record))
     return Table(path, {name: [record.get(name) for record in records] for name in names})
 
@@ -155,7 +155,7 @@ def _load(path: Path, line: int, text: str) -> Any:
     try:
         return json.loads(text, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:
-        raise DataError(f"{path}, line {line}, is no valid JSON ({error.msg}); write one object per line.") from None
+        raise DataError(f"{path}, line {line}, is no valid JSON ({error.msg}); write one object per line") from None
 
 
 def _read_parquet(path: Path) -> Table:
@@ -165,6 +165,6 @@ def _read_parquet(path: Path) -> Table:
     try:
         table = pyarrow.parquet.read_table(path)
     except (pyarrow.ArrowException, OSError) as error:
-        raise DataError(f"{path} cannot be read as Parquet ({str(error).splitlines()[0]}); write it anew.") from None
+        raise DataError(f"{path} cannot be read as Parquet ({str(error).splitlines()[0]}); write it anew") from None
     names = _header(table.column_names)
     return Table(path, {name: column.to_pylist() for name, column in zip(names, table.columns, strict=True)})

@@ -35,7 +35,7 @@ def decode_text(table: Path, encoding: str | None) -> Text:
     try:
         data = table.read_bytes()
     except OSError as error:
-        raise DataError(f"{table} cannot be read ({error.strerror}); check the path and its permissions.") from None
+        raise DataError(f"{table} cannot be read ({error.strerror}); check the path and its permissions") from None
     if encoding is not None:
         return Text(_decode(table, data, encoding))
     for bom, name in _BOMS:
@@ -53,7 +53,7 @@ def _guess(table: Path, data: bytes) -> str:
     try:
         return data.decode(_WESTERN)
     except UnicodeDecodeError:
-        raise DataError(f"{table} is not UTF-8 text; name its encoding with --encoding.") from None
+        raise DataError(f"{table} is not UTF-8 text; name its encoding with --encoding") from None
 
 
 def _decode(table: Path, data: bytes, encoding: str) -> str:
@@ -61,11 +61,11 @@ def _decode(table: Path, data: bytes, encoding: str) -> str:
         return data.decode(encoding).removeprefix("\ufeff")
     except LookupError:
         raise DataError(
-            f"'{encoding}' is no known text encoding; give --encoding a name such as utf-8 or cp1252."
+            f"'{encoding}' is no known text encoding; give --encoding a name such as utf-8 or cp1252"
         ) from None
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{table} is not {encoding} text (byte {error.start}); name its encoding with --encoding."
+            f"{table} is not {encoding} text (byte {error.start}); name its encoding with --encoding"
         ) from None
 
 

@@ -93,8 +93,8 @@ def extremize(probabilities: np.ndarray) -> np.ndarray:
 
 
 def support(labels: np.ndarray) -> np.ndarray:
-    """float64 (N,) in 0..1: how far signals about an image may be believed, m / (m + SUPPORT) with m images of its given
-    class; labels int64 (N,), 0 where unlabelled (-1). From a handful of images a class cannot be learned."""
+    """float64 (N,) in 0..1: how far signals about an image may be believed, m / (m + SUPPORT) with m images of its
+    given class; labels int64 (N,), 0 where unlabelled (-1). From a handful of images a class cannot be learned."""
     known = labels >= 0
     counts = np.bincount(labels[known], minlength=1)
     own = np.where(known, counts[np.where(known, labels, 0)], 0)

@@ -135,12 +135,13 @@ def _agreement(own: np.ndarray, labels: np.ndarray, neighbors: np.ndarray) -> np
 
 def _check(evidence: Evidence) -> None:
     if evidence.observations < 1:
-        raise RunError("No epoch of the main loop was observed, so no label can be judged: use `--epochs 1` or more.")
+        raise RunError("no epoch of the main loop was observed, so no label can be judged: use `--epochs 1` or more")
     for name in ("loss_sum", "posterior_sum", "probability_sum", "final_probability"):
         bad = ~np.isfinite(getattr(evidence, name))
         if bad.any():
             row = int(np.argwhere(bad)[0][0])
             raise RunError(
-                f"The evidence of training image {row} holds a value that is not a number ({name}): "
-                "the training diverged, so lower the learning rate or use `--precision fp32`."
+                f"the evidence of training image {row} holds a value that is not a number ({name}): "
+                "the training diverged, so use `--precision fp32`, or lower the learning rates of config.toml "
+                "and give it with `--config`"
             )

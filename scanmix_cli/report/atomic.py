@@ -15,7 +15,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         reason = error.strerror or str(error)
-        raise RunError(f"{path} could not be written ({reason}): free some space or choose another folder.") from error
+        raise RunError(f"{path} could not be written ({reason}): free some space or choose another folder") from error
 
 
 def write_text(path: Path, text: str) -> None:

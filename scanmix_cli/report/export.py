@@ -20,7 +20,7 @@ def export(rows: pd.DataFrame, path: Path, write_page: Callable[[Path], None]) -
     """Write the rows; `write_page` makes the HTML page. Raises SettingsError for an unknown extension or folder."""
     check_extension(path)
     if not path.parent.is_dir():
-        raise SettingsError(f"The folder {path.parent} of --out {path} does not exist: make it first.")
+        raise SettingsError(f"the folder {path.parent} of --out {path} does not exist: make it first")
     extension = path.suffix.lower()
     if extension == ".html":
         write_page(path)
@@ -33,7 +33,7 @@ def export(rows: pd.DataFrame, path: Path, write_page: Callable[[Path], None]) -
 def check_extension(path: Path) -> None:
     """SettingsError naming the known extensions where the file's is none of them."""
     if path.suffix.lower() not in EXTENSIONS:
-        raise SettingsError(f"--out {path} has no known extension: use one of {', '.join(EXTENSIONS)}.")
+        raise SettingsError(f"--out {path} has no known extension: use one of {', '.join(EXTENSIONS)}")
 
 
 def records(rows: pd.DataFrame) -> list[dict[str, Any]]:

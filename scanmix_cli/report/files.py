@@ -123,17 +123,17 @@ def read_report(run_dir: Path) -> pd.DataFrame:
     path = run_dir / REPORT
     if not path.is_file():
         raise DataError(
-            f"{run_dir} holds no {REPORT}: name the folder of a finished run with `--run`, or run `scanmix train DATA`."
+            f"{run_dir} holds no {REPORT}: name the folder of a finished run with `--run`, or run `scanmix train DATA`"
         )
     try:
         frame = pd.read_csv(path, dtype=object, na_filter=False, encoding_errors="surrogateescape")
         texts = {restored(name): frame.iloc[:, k].tolist() for k, name in enumerate(frame.columns)}
         columns = {name: _parsed(name, cells) for name, cells in texts.items()}
     except ValueError as error:  # pandas' parsing errors are ValueErrors as well
-        raise DataError(f"{path} is no report of scanmix ({error}): run `scanmix train DATA` again.") from error
+        raise DataError(f"{path} is no report of scanmix ({error}): run `scanmix train DATA` again") from error
     missing = [name for name in REPORT_COLUMNS if name not in columns]
     if missing:
-        raise DataError(f"{path} has no column `{missing[0]}`: it is no report of this version, so train again.")
+        raise DataError(f"{path} has no column `{missing[0]}`: it is no report of this version, so train again")
     return typed_table(columns, frame.index)
 
 
@@ -154,7 +154,7 @@ def read_noise_matrix(run_dir: Path) -> np.ndarray:
         table = pd.read_csv(path, dtype=object, na_filter=False, encoding_errors="surrogateescape")
         return table.iloc[:, 1:].to_numpy().astype(np.float64)
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read: name the folder of a finished run with `--run`.") from error
+        raise DataError(f"{path} cannot be read: name the folder of a finished run with `--run`") from error
 
 
 def read_settings(run_dir: Path) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def read_settings(run_dir: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except ValueError as error:
-        raise DataError(f"{path} is no TOML ({error}): restore the file or remove it.") from error
+        raise DataError(f"{path} is no TOML ({error}): restore the file or remove it") from error
 
 
 def read_summary(run_dir: Path) -> dict[str, Any]:
@@ -172,4 +172,4 @@ def read_summary(run_dir: Path) -> dict[str, Any]:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read: name the folder of a finished run with `--run`.") from error
+        raise DataError(f"{path} cannot be read: name the folder of a finished run with `--run`") from error

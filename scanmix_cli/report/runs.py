@@ -14,7 +14,7 @@ def latest_run(base: Path = RUNS) -> Path:
     """
     pointer = base / "latest"
     if not pointer.is_dir() and not (pointer.is_file() and pointer.read_text(encoding="utf-8").strip()):
-        raise DataError(f"No run found in {base}: run `scanmix train DATA` first or name a run folder with `--run`.")
+        raise DataError(f"no run found in {base}: run `scanmix train DATA` first or name a run folder with `--run`")
     return resolve_run(pointer)
 
 
@@ -23,9 +23,9 @@ def resolve_run(path: Path) -> Path:
     if path.is_dir():
         return path.resolve() if path.is_symlink() else path
     if not path.is_file():
-        raise DataError(f"{path} is no run folder: name the folder of a finished run, or train first.")
+        raise DataError(f"{path} is no run folder: name the folder of a finished run, or train first")
     name = path.read_text(encoding="utf-8", errors="replace").strip()
     run = path.parent / name
     if not run.is_dir():
-        raise DataError(f"{path} names {run}, which is gone: name a run folder with `--run`.")
+        raise DataError(f"{path} names {run}, which is gone: name a run folder with `--run`")
     return run

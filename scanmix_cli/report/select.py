@@ -37,7 +37,7 @@ def select(
     _check(everything, top, review_budget, min_precision, threshold)
     if given_class is not None:
         if given_class not in classes:
-            raise SettingsError(f"No class is named {given_class!r}: the classes are {_listed(classes)}.")
+            raise SettingsError(f"no class is named {given_class!r}: the classes are {_listed(classes)}")
         report = report[report["given_label"] == given_class]
     if everything:
         return report
@@ -90,12 +90,12 @@ def _check(
     }
     used = [name for name, given in pools.items() if given]
     if len(used) > 1:
-        raise SettingsError(f"{used[0]} and {used[1]} each choose the rows: give one of them.")
+        raise SettingsError(f"{used[0]} and {used[1]} each choose the rows: give one of them")
     if top is not None and used in (["--all"], ["--review-budget"]):
-        raise SettingsError(f"{used[0]} and --top each choose the rows: give one of them.")
+        raise SettingsError(f"{used[0]} and --top each choose the rows: give one of them")
     for name, number in (("--top", top), ("--review-budget", review_budget)):
         if number is not None and number < 1:
-            raise SettingsError(f"{name} is {number}: give a number of rows, 1 or more.")
+            raise SettingsError(f"{name} is {number}: give a number of rows, 1 or more")
     for name, share in (("--threshold", threshold), ("--min-precision", min_precision)):
         if share is not None and not 0 <= share <= 1:
-            raise SettingsError(f"{name} is {share}: give a probability between 0 and 1.")
+            raise SettingsError(f"{name} is {share}: give a probability between 0 and 1")

@@ -165,7 +165,7 @@ def test_out_in_a_folder_that_does_not_exist(troubled: Path, tmp_path: Path) -> 
     result = run(troubled, "--out", tmp_path / "no" / "bad.csv")
     assert isinstance(result.exception, SettingsError)
     assert str(result.exception) == (
-        f"{tmp_path}/no/bad.csv cannot be written: there is no folder {tmp_path}/no; name another file with --out."
+        f"{tmp_path}/no/bad.csv cannot be written: there is no folder {tmp_path}/no; name another file with --out"
     )
 
 

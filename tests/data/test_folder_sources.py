@@ -191,37 +191,37 @@ def test_metadata_without_labels_leaves_them_to_the_folders(tmp_path: Path) -> N
     [
         (
             [],
-            "{data} holds no images; give a folder with one sub-folder per class or a table of image paths and labels.",
+            "{data} holds no images; give a folder with one sub-folder per class or a table of image paths and labels",
         ),
         (
             ["1.png", "2.png"],
             "{data} holds 2 images but no class sub-folders; "
-            "put each class into a sub-folder of its own or give the labels with --labels TABLE.",
+            "put each class into a sub-folder of its own or give the labels with --labels TABLE",
         ),
         (
             ["train/1.png", "train/2.png", "test/3.png"],
             "{data}/train holds 2 images but no class sub-folders; "
-            "put each class into a sub-folder of its own or give the labels with --labels TABLE.",
+            "put each class into a sub-folder of its own or give the labels with --labels TABLE",
         ),
         (
             ["train/.hidden.png", "val/cat/1.png"],
-            "{data}/train holds no images; give it a sub-folder of images for each class.",
+            "{data}/train holds no images; give it a sub-folder of images for each class",
         ),
         (
             ["train/1.png"],
             "{data}/train holds 1 image but no class sub-folders; "
-            "put each class into a sub-folder of its own or give the labels with --labels TABLE.",
+            "put each class into a sub-folder of its own or give the labels with --labels TABLE",
         ),
-        (["cat/1.png"], "{data} has training images of only one class, 'cat'; add a second class."),
+        (["cat/1.png"], "{data} has training images of only one class, 'cat'; add a second class"),
         (
             ["all/cat/1.png", "all/dog/1.png"],
             "{data} has training images of only one class, 'all'; "
-            "add a second class or, if the sub-folders of 'all' are the classes, give {data}/all.",
+            "add a second class or, if the sub-folders of 'all' are the classes, give {data}/all",
         ),
         (
             ["val/cat/1.png", "test/dog/1.png"],
             "{data} holds test, val but no train folder; "
-            "name the folder of training images 'train' or give the class folders themselves.",
+            "name the folder of training images 'train' or give the class folders themselves",
         ),
     ],
 )
@@ -235,9 +235,9 @@ def test_unusable_folders_are_refused_in_one_sentence(tmp_path: Path, files: lis
 def test_paths_that_do_not_exist(tmp_path: Path) -> None:
     make_folder(tmp_path, ["cat/1.png", "dog/1.png"])
     for arguments, message in (
-        ({"data": tmp_path / "no"}, f"{tmp_path / 'no'} does not exist; check the path."),
-        ({"data": tmp_path, "test": tmp_path / "no"}, f"{tmp_path / 'no'} (--test) does not exist; check the path."),
-        ({"data": tmp_path, "labels": tmp_path / "no"}, f"{tmp_path / 'no'} (--labels) is no file; check the path."),
+        ({"data": tmp_path / "no"}, f"{tmp_path / 'no'} does not exist; check the path"),
+        ({"data": tmp_path, "test": tmp_path / "no"}, f"{tmp_path / 'no'} (--test) does not exist; check the path"),
+        ({"data": tmp_path, "labels": tmp_path / "no"}, f"{tmp_path / 'no'} (--labels) is no file; check the path"),
     ):
         with pytest.raises(DataError) as caught:
             read_samples(**arguments)

@@ -83,7 +83,7 @@ def test_set_with_one_readable_class_is_refused(tmp_path: Path) -> None:
         require(tmp_path)
     assert str(caught.value) == (
         f"{tmp_path.name} has readable training images of fewer than two classes (1 unreadable file); "
-        "mend the files that `scanmix check DATA --out bad_files.csv` lists."
+        "mend the files that `scanmix check DATA --out bad_files.csv` lists"
     )
 
 
@@ -94,5 +94,6 @@ def test_set_without_a_readable_image_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         require(tmp_path)
     assert str(caught.value) == (
-        f"None of the 2 files of {tmp_path.name} can be read; the first, {tmp_path / 'a/1.png'}: the file is empty."
+        f"none of the 2 files of {tmp_path.name} can be read; mend the files or the paths, "
+        f"the first being {tmp_path / 'a/1.png'}: the file is empty"
     )

@@ -167,8 +167,8 @@ def test_full_disk_is_an_error_that_says_what_to_do(
     with pytest.raises(RunError) as caught:
         load_pixels(mixed, SIZE, workers=1, cache_dir=tmp_path / "cache")
     assert str(caught.value) == (
-        f"The pixel cache in {tmp_path / 'cache'} cannot be written (No space left on device); "
-        "make room or set XDG_CACHE_HOME to a folder on another disk."
+        f"the pixel cache in {tmp_path / 'cache'} cannot be written (No space left on device); "
+        "make room or set XDG_CACHE_HOME to a folder on another disk"
     )
     assert list((tmp_path / "cache").iterdir()) == []
 

@@ -125,7 +125,7 @@ def test_no_observation_is_an_error() -> None:
     with pytest.raises(RunError) as error:
         judge(Evidence.empty(3, 2), np.zeros(3, np.int64), None)
     assert str(error.value) == (
-        "No epoch of the main loop was observed, so no label can be judged: use `--epochs 1` or more."
+        "no epoch of the main loop was observed, so no label can be judged: use `--epochs 1` or more"
     )
 
 
@@ -136,8 +136,9 @@ def test_evidence_that_is_not_finite_is_an_error() -> None:
     with pytest.raises(RunError) as error:
         judge(evidence, labels, None)
     assert str(error.value) == (
-        "The evidence of training image 1 holds a value that is not a number (loss_sum): "
-        "the training diverged, so lower the learning rate or use `--precision fp32`."
+        "the evidence of training image 1 holds a value that is not a number (loss_sum): "
+        "the training diverged, so use `--precision fp32`, or lower the learning rates of config.toml and give it "
+        "with `--config`"
     )
 
 

@@ -140,7 +140,7 @@ def test_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError) as error:
         invoke()
     assert str(error.value) == (
-        "No run found in scanmix-runs: run `scanmix train DATA` first or name a run folder with `--run`."
+        "no run found in scanmix-runs: run `scanmix train DATA` first or name a run folder with `--run`"
     )
 
 
@@ -148,7 +148,7 @@ def test_a_run_folder_without_report(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         invoke("--run", tmp_path)
     assert str(error.value) == (
-        f"{tmp_path} holds no report.csv: name the folder of a finished run with `--run`, or run `scanmix train DATA`."
+        f"{tmp_path} holds no report.csv: name the folder of a finished run with `--run`, or run `scanmix train DATA`"
     )
 
 
@@ -156,7 +156,7 @@ def test_an_unknown_extension_names_the_known_ones(run_dir: Path) -> None:
     with pytest.raises(SettingsError) as error:
         invoke("--run", run_dir, "--out", "noisy.xlsx")
     assert str(error.value) == (
-        "--out noisy.xlsx has no known extension: use one of .csv, .jsonl, .json, .parquet, .html, .md."
+        "--out noisy.xlsx has no known extension: use one of .csv, .jsonl, .json, .parquet, .html, .md"
     )
 
 
@@ -164,14 +164,14 @@ def test_a_folder_that_does_not_exist(run_dir: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as error:
         invoke("--run", run_dir, "--out", tmp_path / "no" / "noisy.csv")
     assert str(error.value) == (
-        f"The folder {tmp_path / 'no'} of --out {tmp_path / 'no' / 'noisy.csv'} does not exist: make it first."
+        f"the folder {tmp_path / 'no'} of --out {tmp_path / 'no' / 'noisy.csv'} does not exist: make it first"
     )
 
 
 def test_an_unknown_class_names_the_known_ones(run_dir: Path) -> None:
     with pytest.raises(SettingsError) as error:
         invoke("--run", run_dir, "--class", "1")
-    assert str(error.value) == f"No class is named '1': the classes are {', '.join(CLASSES)}."
+    assert str(error.value) == f"no class is named '1': the classes are {', '.join(CLASSES)}"
 
 
 def test_help_begins_with_a_sentence_and_an_example() -> None:

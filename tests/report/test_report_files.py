@@ -115,7 +115,7 @@ def test_a_folder_without_report_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         read_report(tmp_path)
     assert str(error.value) == (
-        f"{tmp_path} holds no report.csv: name the folder of a finished run with `--run`, or run `scanmix train DATA`."
+        f"{tmp_path} holds no report.csv: name the folder of a finished run with `--run`, or run `scanmix train DATA`"
     )
 
 
@@ -124,7 +124,7 @@ def test_a_foreign_report_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         read_report(tmp_path)
     assert str(error.value) == (
-        f"{tmp_path / 'report.csv'} has no column `split`: it is no report of this version, so train again."
+        f"{tmp_path / 'report.csv'} has no column `split`: it is no report of this version, so train again"
     )
 
 
@@ -148,7 +148,7 @@ def test_settings_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("seed = 1\n[scan]\nepochs = 2\n")
     assert read_settings(tmp_path) == {"seed": 1, "scan": {"epochs": 2}}
     (tmp_path / "config.toml").write_text("seed = ")
-    with pytest.raises(DataError, match=r"config\.toml is no TOML \(.*\): restore the file or remove it\.$"):
+    with pytest.raises(DataError, match=r"config\.toml is no TOML \(.*\): restore the file or remove it$"):
         read_settings(tmp_path)
 
 

@@ -33,7 +33,7 @@ def test_no_run_is_an_error(tmp_path: Path, content: str | None) -> None:
     with pytest.raises(DataError) as error:
         latest_run(tmp_path)
     assert str(error.value) == (
-        f"No run found in {tmp_path}: run `scanmix train DATA` first or name a run folder with `--run`."
+        f"no run found in {tmp_path}: run `scanmix train DATA` first or name a run folder with `--run`"
     )
 
 
@@ -42,5 +42,5 @@ def test_a_run_that_is_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         latest_run(tmp_path)
     assert str(error.value) == (
-        f"{tmp_path / 'latest'} names {tmp_path / 'demo-2'}, which is gone: name a run folder with `--run`."
+        f"{tmp_path / 'latest'} names {tmp_path / 'demo-2'}, which is gone: name a run folder with `--run`"
     )
