@@ -1,6 +1,7 @@
 """What `--resume` needs: one file a stage with every state dict, the random state and the data's fingerprint."""
 
 import os
+import pickle
 import shutil
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +13,8 @@ from scanmix_cli.errors import RunError
 
 
 class Stateful(Protocol):
+    """What a checkpoint can hold: networks, optimisers, evidence, loss histories."""
+
     def state_dict(self) -> dict: ...
 
     def load_state_dict(self, state: dict) -> Any: ...
@@ -24,6 +27,7 @@ class Checkpoints:
         self.folder, self.fingerprint, self.resume = folder, fingerprint, resume
 
     def save(self, stage: str, epoch: int, total: int, stateful: dict[str, Stateful], rng: torch.Generator) -> None:
+        """Replace the stage's file: `epoch` epochs of `total` are finished."""
         if self.folder is None:
             return
         self._write(
@@ -53,6 +57,7 @@ class Checkpoints:
             self._write(f"kept-{name}", {"fingerprint": self.fingerprint, "value": value.cpu()})
 
     def kept(self, name: str) -> torch.Tensor | None:
+        """A tensor stored by `keep`, on the CPU; None when not resuming or where there is none."""
         content = self._read(f"kept-{name}")
         return None if content is None else content["value"]
 
@@ -77,7 +82,10 @@ class Checkpoints:
         path = self.folder / f"{name}.pt"
         if not path.exists():
             return None
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        try:
+            content = torch.load(path, map_location="cpu", weights_only=True)
+        except (pickle.UnpicklingError, RuntimeError, EOFError, OSError):
+            raise RunError(f"checkpoint {path} cannot be read; start the run anew with --overwrite") from None
         if content["fingerprint"] != self.fingerprint:
             raise RunError(
                 f"checkpoint {path} was made from other data or settings; resume with the same ones or use --overwrite"

@@ -66,9 +66,11 @@ def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
             raise SettingsError(f"{where} must be a table of settings; got {value!r}")
         return from_table(typing.cast(type, hint), value, where, base)
     if typing.get_origin(hint) is tuple:
-        inner = typing.get_args(hint)[0]
-        if not isinstance(value, list):
-            raise SettingsError(f"{where} must be a list of {_name(inner)}; got {value!r}")
+        inner, *others = typing.get_args(hint)
+        wanted = None if ... in others else 1 + len(others)
+        if not isinstance(value, list) or len(value) != (wanted or len(value)):
+            count = f" of {wanted} entries" if wanted else ""
+            raise SettingsError(f"{where} must be a list{count}, each {_name(inner)}; got {value!r}")
         return tuple(_typed(inner, item, where, None) for item in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)

@@ -1,0 +1,85 @@
+"""Run folders: made once, never overwritten unasked, the newest known by name."""
+
+from pathlib import Path
+
+import pytest
+
+from scanmix_cli.engine.run_folder import check_free, choose_folder, open_folder, point_latest
+from scanmix_cli.errors import RunError, SettingsError
+
+
+@pytest.fixture(autouse=True)
+def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def earlier_run(name: str = "run") -> Path:
+    folder = Path(name)
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text("", encoding="utf-8")
+    (folder / "report.csv").write_text("old", encoding="utf-8")
+    return folder
+
+
+def test_folders_are_named_after_the_data_and_numbered() -> None:
+    assert choose_folder(Path("mine"), "pets") == Path("mine")
+    assert choose_folder(None, "pets") == Path("scanmix-runs/pets-1")
+    Path("scanmix-runs/pets-1").mkdir(parents=True)
+    assert choose_folder(None, "pets") == Path("scanmix-runs/pets-2")
+    assert choose_folder(None, "../my pets!") == Path("scanmix-runs/my-pets-1")
+    assert choose_folder(None, "..") == Path("scanmix-runs/run-1")
+
+
+def test_an_existing_run_is_not_overwritten_unasked() -> None:
+    folder = earlier_run()
+    with pytest.raises(SettingsError, match="exists already; use --overwrite to replace it, --resume to go on"):
+        check_free(folder, overwrite=False, resume=False)
+    check_free(folder, overwrite=True, resume=False)
+    check_free(folder, overwrite=False, resume=True)
+    assert (folder / "report.csv").read_text(encoding="utf-8") == "old", "checking touches nothing"
+
+
+def test_new_and_empty_folders_are_free() -> None:
+    check_free(Path("new"), overwrite=False, resume=False)
+    Path("empty").mkdir()
+    check_free(Path("empty"), overwrite=False, resume=False)
+
+
+def test_files_that_are_no_run_are_never_overwritten() -> None:
+    Path("photos").mkdir()
+    Path("photos/cat.jpg").write_bytes(b"")
+    with pytest.raises(SettingsError, match="holds files that are no run of scanmix"):
+        check_free(Path("photos"), overwrite=True, resume=False)
+    with pytest.raises(SettingsError, match="is a file; name a folder with --out"):
+        check_free(Path("photos/cat.jpg"), overwrite=True, resume=False)
+
+
+def test_resuming_needs_a_run() -> None:
+    with pytest.raises(SettingsError, match="holds no run to resume; start it without --resume"):
+        check_free(Path("new"), overwrite=False, resume=True)
+
+
+def test_overwriting_empties_and_resuming_keeps() -> None:
+    folder = earlier_run()
+    assert open_folder(folder, overwrite=False, resume=True) == folder
+    assert (folder / "report.csv").exists()
+    open_folder(folder, overwrite=True, resume=False)
+    assert list(folder.iterdir()) == []
+    assert open_folder(Path("deep/new"), overwrite=False, resume=False).is_dir()
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence() -> None:
+    Path("file").write_bytes(b"")
+    with pytest.raises(RunError, match=r"run folder file/run cannot be made \(.*\); name another one with --out"):
+        open_folder(Path("file/run"), overwrite=False, resume=False)
+
+
+def test_latest_names_the_newest_run() -> None:
+    inside, outside = Path("scanmix-runs/pets-1"), Path("elsewhere")
+    for folder in (inside, outside):
+        folder.mkdir(parents=True)
+    pointer = Path("scanmix-runs/latest")
+    point_latest(inside)
+    assert pointer.read_text(encoding="utf-8") == "pets-1\n"
+    point_latest(outside)
+    assert pointer.read_text(encoding="utf-8") == f"{outside.resolve()}\n"
