@@ -28,11 +28,18 @@ def train(
         typer.Option(metavar="DIR", help="Run folder (default: scanmix-runs/NAME-N).", rich_help_panel=OUTPUT),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(metavar="NAME", help="auto, fast, paper or official.", rich_help_panel=SCHEDULE)
+        str | None,
+        typer.Option(
+            metavar="NAME", help="auto (= fast); paper, official: as published, long.", rich_help_panel=SCHEDULE
+        ),
     ] = None,
     backbone: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Network (default: by image size and device).", rich_help_panel=SCHEDULE),
+        typer.Option(
+            metavar="NAME",
+            help="small, resnet18-cifar, preact-resnet18-cifar, resnet50, inception-resnet-v2 or timm:NAME.",
+            rich_help_panel=SCHEDULE,
+        ),
     ] = None,
     image_size: Annotated[
         int | None, typer.Option(min=8, metavar="N", help="Pixels a side to train at.", rich_help_panel=SCHEDULE)
@@ -49,7 +56,10 @@ def train(
         typer.Option(metavar="TIME", help="Shorten the schedule to fit, e.g. 60s, 10m, 2h.", rich_help_panel=SCHEDULE),
     ] = None,
     batch_size: Annotated[
-        int | None, typer.Option(min=2, metavar="N", help="Images a batch.", rich_help_panel=SCHEDULE)
+        int | None,
+        typer.Option(
+            min=2, metavar="N", help="Images a batch in pre-training and in MixMatch.", rich_help_panel=SCHEDULE
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Random seed (default 0).", rich_help_panel=SCHEDULE)
@@ -116,8 +126,9 @@ def train(
         raise SettingsError("--resume and --overwrite exclude each other; leave one out")
     if resume and out is None:
         raise SettingsError("--resume needs the run folder; name it with --out")
-    if resume and config is None and out is not None:
-        config = out / "config.toml"
+    if resume and out is not None:
+        check_free(out, overwrite, resume)  # before its config.toml is looked for
+        config = config or out / "config.toml"
     request, given = read_request(config, chosen)
     samples = read_samples(
         data,

@@ -57,6 +57,7 @@ class CacheWriter:
         np.lib.format.write_array_header_1_0(self._images, header)
 
     def append(self, image: np.ndarray) -> None:
+        """The next image in row order, uint8 (3, size, size)."""
         self._images.write(image.tobytes())
         self._count += 1
 

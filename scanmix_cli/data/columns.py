@@ -52,6 +52,7 @@ def find_roles(table: Table, path: str | None, label: str | None, split: str | N
 
 
 def has_label_column(table: Table, label: str | None) -> bool:
+    """Whether labels can be read from the table: by the option `label` or by a known name."""
     return label is not None or any(normal_name(name) in LABEL_NAMES for name in table.columns)
 
 

@@ -42,6 +42,8 @@ class Copies:
 
 @dataclass(frozen=True)
 class Overview:
+    """What `scanmix check` shows and, with `--json`, prints; counts are rows unless said otherwise."""
+
     name: str
     rows: int
     readable: int

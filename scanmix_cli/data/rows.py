@@ -8,6 +8,7 @@ SPLIT_FOLDERS = ("train", "training", "val", "valid", "validation", "test", "tes
 
 
 def is_train_name(split: str) -> bool:
+    """Whether a split name means the training part."""
     return split.strip().casefold() in ("train", "training")
 
 

@@ -26,6 +26,7 @@ class TableOptions:
 
 
 def open_table(path: Path, options: TableOptions) -> Table:
+    """The table at `path`, read as the options say; raises DataError."""
     known = known_names(options.path_column, options.label_column, options.split_column)
     return read_table(path, sep=options.sep, encoding=options.encoding, known=known)
 

@@ -30,6 +30,7 @@ class Epoch:
 
     @property
     def fraction(self) -> float:
+        """Share of the stage that is done, 0 at its first epoch and below 1 at its last."""
         return self.index / self.total
 
     @property

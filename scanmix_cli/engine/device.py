@@ -23,6 +23,7 @@ class Compute:
         return self.device.type != "cpu"
 
     def autocast(self) -> contextlib.AbstractContextManager:
+        """Surrounds a forward pass; does nothing in fp32."""
         dtype = PRECISIONS[self.precision]
         if dtype is None:
             return contextlib.nullcontext()

@@ -11,6 +11,8 @@ PLAIN_SECONDS = 5.0  # plain lines come at most this often within a stage
 
 
 class Reporter(Protocol):
+    """Told of every stage, of every finished epoch of it, and of what a person should read in between."""
+
     def stage(self, name: str, total: int) -> None: ...
 
     def epoch(self, name: str, finished: int, total: int, values: dict[str, float]) -> None: ...

@@ -23,6 +23,7 @@ class Evidence:
 
     @classmethod
     def empty(cls, images: int, classes: int) -> "Evidence":
+        """Nothing observed yet: sums of 0, even probabilities, undecided posteriors."""
         return cls(
             observations=0,
             loss_sum=np.zeros(images),

@@ -37,6 +37,7 @@ class ImageSet:
         return build_view(name, self.size, self.mean, self.std)
 
     def subset(self, rows: Tensor) -> "ImageSet":
+        """The images `rows`, int64 (n,), in that order."""
         return ImageSet(self.pixels[rows], self.labels[rows], self.classes, self.size, self.mean, self.std)
 
 

@@ -38,7 +38,10 @@ class Outcome:
 def pretrain(images: ImageSet, profile: Profile, context: Context) -> ContrastiveNet:
     """Stage A: the contrastive encoder."""
     if profile.contrastive is None:
-        raise SettingsError(f"profile {profile.name} has no contrastive stage to start from; give it one")
+        raise SettingsError(
+            f"profile {profile.name} has no contrastive stage to start from; choose another profile or, in its "
+            "config.toml, give it a table profile.contrastive"
+        )
     encoder = contrastive_net(profile.backbone, context)
     train = train_moco if profile.contrastive.objective == "moco" else train_simclr
     train(encoder, images, profile.contrastive, context)
@@ -110,7 +113,10 @@ def scan(
 ) -> Outcome:
     """Clustering alone; clusters are matched to classes for scoring only, by whoever scores."""
     if profile.scan is None:
-        raise SettingsError(f"profile {profile.name} has no SCAN stage; give it one or choose another method")
+        raise SettingsError(
+            f"profile {profile.name} has no SCAN stage; choose another profile or, in its config.toml, give it a table "
+            "profile.scan"
+        )
     encoder = encoder or pretrain(images, profile, context)
     neighbors = neighbors_of(encoder, images, profile, monitor, context)
     net = scanmix_net(profile.backbone, images.classes, context, seed_offset=1)
@@ -146,6 +152,7 @@ def elr(
     return Outcome(averaged, evidence, None)
 
 
+# Each takes an encoder that is trained already, so that several methods can share one; those from scratch ignore it.
 Method = Callable[[ImageSet, Profile, Monitor, Context, ContrastiveNet | None], Outcome]
 METHODS: dict[str, Method] = {
     "cross-entropy": cross_entropy,

@@ -42,11 +42,14 @@ class Plan:
 
     @property
     def total(self) -> float:
+        """Seconds of all stages together."""
         return sum(self.seconds.values())
 
 
 def make_plan(request: Request, facts: DataFacts, compute: Compute, given: Profile | None = None) -> Plan:
-    """Choose and bend a profile. `given` comes from a configuration file and is taken as it stands."""
+    """Choose a profile, then bend it to the request's own values and its time budget.
+
+    `given`, from a configuration file, takes the place of the choice and is bent likewise."""
     profile, reason = (given, "as configured") if given is not None else choose_profile(request, facts, compute)
     profile = override(profile, request)
     cost = seconds_per_image(profile, compute)

@@ -42,6 +42,7 @@ class FailOn:
     is_share: bool
 
     def exceeded(self, issues: int, labelled: int) -> bool:
+        """Whether `issues` suspects among `labelled` images are too many."""
         return issues > (self.limit * labelled if self.is_share else self.limit)
 
 

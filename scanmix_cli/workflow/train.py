@@ -143,11 +143,11 @@ def duration(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Trained:
-    """The method's outcome and the rows it speaks of; test accuracies where images were held out."""
+    """The method's outcome for the readable training images (N); test accuracies, {} without a held-out part."""
 
     outcome: Outcome
-    rows: np.ndarray
-    labels: np.ndarray
+    rows: np.ndarray  # int64 (N,): row of each image in the Samples table
+    labels: np.ndarray  # int64 (N,): given class, -1 where unlabelled
     test: dict[str, float]
 
 
@@ -166,7 +166,7 @@ def learn(samples: Samples, pixels: Pixels, profile: Profile, context: Context) 
 def image_set(
     pixels: Pixels, rows: np.ndarray, ids: np.ndarray, samples: Samples, profile: Profile, context: Context
 ) -> ImageSet:
-    """Rows of the pixel cache as tensors on the device."""
+    """Rows int64 (n,) of the pixel cache as tensors on the device; ids int64 (rows of the table,) are the labels."""
     chosen = np.ascontiguousarray(pixels.images[np.searchsorted(pixels.rows, rows)])
     return ImageSet(
         torch.from_numpy(chosen).to(context.device),
@@ -188,7 +188,10 @@ def conclude(
     settings: dict[str, Any],
     context: Context,
 ) -> Run:
-    """Verdicts, tables, page and classifier of a trained run."""
+    """Verdicts, tables, page and classifier of a trained run.
+
+    facts: further entries of summary.json. settings: the nested table of config.toml, shown on the page.
+    """
     outcome = trained.outcome
     assert outcome.evidence is not None
     neighbors = None if outcome.neighbors is None else outcome.neighbors.cpu().numpy()

@@ -142,14 +142,14 @@ def test_predict_classifies_files_and_folders(squares: Path, capsys: pytest.Capt
 
 
 BAD = [
-    (["nowhere"], "nowhere does not exist; check the path."),
+    (["nowhere"], "nowhere does not exist; check the path"),
     (["--profile", "fst"], "unknown profile 'fst'; choose one of auto, fast, paper, official"),
     (["--time-budget", "soon"], "--time-budget 'soon' is no duration; write for example 60s, 10m or 1.5h"),
     (["--fail-on", "many"], "--fail-on 'many' is neither a count nor a share; write for example 25 or 5%"),
     (["--device", "tpu"], "unknown device 'tpu'; choose one of auto, cpu, cuda, cuda:N, mps"),
     (["--precision", "int4"], "unknown precision 'int4'; choose one of auto, fp32, bf16, fp16"),
     (["--resume"], "--resume needs the run folder; name it with --out"),
-    (["--resume", "--out", "x"], "configuration x/config.toml does not exist; check the path given to --config"),
+    (["--resume", "--out", "x"], "x holds no run to resume; start it without --resume"),
     (["--resume", "--overwrite"], "--resume and --overwrite exclude each other; leave one out"),
     (["--config", "none.toml"], "configuration none.toml does not exist; check the path given to --config"),
     (
