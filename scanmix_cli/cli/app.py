@@ -16,7 +16,6 @@ from scanmix_cli.errors import RunError, ScanmixError
 from scanmix_cli.version import __version__
 
 app = typer.Typer(
-    help="Find mislabelled images, clean the labels and train a classifier that wrong labels did not spoil.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
