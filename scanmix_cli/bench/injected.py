@@ -67,15 +67,16 @@ def _drawn(request: BenchRequest, name: str, classes: Sequence[str], clean: np.n
     if name == "sym":
         labels = noise.symmetric(clean, len(classes), rate, request.recipe, seed)
         return NoisyLabels(name, labels, rate, request.recipe, seed, f"symmetric, recipe {request.recipe}")
+    recipe = request.recipe
     if request.noise_map is not None:
         transition, source = noise.read_transition(request.noise_map, classes), f"map {request.noise_map.name}"
+        recipe = request.noise_map.stem
     elif request.target == "cifar10":
         transition, source = noise.CIFAR10_TRANSITION, "the CIFAR-10 map of the paper"
     else:
         transition, source = noise.next_class(len(classes)), "every class taken for the next one"
-    return NoisyLabels(
-        name, noise.asymmetric(clean, rate, transition, seed), rate, request.recipe, seed, f"asymmetric, {source}"
-    )
+    labels = noise.asymmetric(clean, rate, transition, seed)
+    return NoisyLabels(name, labels, rate, recipe, seed, f"asymmetric, {source}")
 
 
 def label_files(target: str, name: str, data_dir: Path) -> list[tuple[Path, str | None]]:

@@ -16,6 +16,7 @@ from scanmix_cli.bench.request import BenchRequest
 from scanmix_cli.bench.runner import run_bench
 from scanmix_cli.cli.app import main
 from scanmix_cli.engine.progress import Silent
+from scanmix_cli.method import methods
 
 TOY = ["--profile", "fast", "--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "-q"]
 FIELDS = {
@@ -31,9 +32,13 @@ class Heard(Silent):
 
     def __init__(self) -> None:
         self.texts: list[str] = []
+        self.epochs: list[str] = []
 
     def message(self, text: str) -> None:
         self.texts.append(text)
+
+    def epoch(self, name: str, finished: int, total: int, values: dict[str, float]) -> None:
+        self.epochs.append(name)
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +46,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three methods on a folder with clean labels, with the ceiling."""
     root = tmp_path_factory.mktemp("bench")
     data = write_folder(root / "own")
-    methods = "cross-entropy,scan,scanmix"
-    asked = ["bench", str(data), "--noise", "sym", "--rate", "0.4", "--methods", methods, "--clean-ceiling"]
+    asked = ["bench", str(data), "--noise", "sym", "--rate", "0.4", "--clean-ceiling"]
+    asked += ["--methods", "cross-entropy,scan,scanmix"]
     with pytest.raises(SystemExit) as stop:
         main([*asked, "--out", str(root / "out"), *TOY])
     assert not stop.value.code
@@ -115,7 +120,7 @@ def test_finished_cells_are_not_run_again(finished: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(runner, "draw_all", lambda *_: [])
     heard = Heard()
     before = cells_of(finished / "out")
-    assert run_bench(request(finished, methods=("cross-entropy", "scanmix")), heard) == before
+    assert run_bench(request(finished, ("cross-entropy", "scanmix")), heard) == before
     assert sum("not run again" in text for text in heard.texts) == 2
 
 
@@ -130,7 +135,7 @@ def test_interruption_loses_one_cell_only(finished: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(runner, "draw_all", lambda *_: [])
     monkeypatch.setattr(runner, "run_method", interrupted)
-    asked = replace(request(finished, methods=("cross-entropy", "mixup")), out=tmp_path)
+    asked = replace(request(finished, ("cross-entropy", "mixup")), out=tmp_path)
     with pytest.raises(KeyboardInterrupt):
         run_bench(asked, Silent())
     assert [cell["method"] for cell in cells_of(tmp_path)] == ["cross-entropy"]
@@ -139,9 +144,30 @@ def test_interruption_loses_one_cell_only(finished: Path, monkeypatch: pytest.Mo
     assert calls == ["cross-entropy", "mixup"]
 
 
+def test_an_interrupted_cell_goes_on_after_its_finished_stages(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    true_loop = methods.run_em_loop
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "draw_all", lambda *_: [])
+    monkeypatch.setattr(methods, "run_em_loop", interrupted)
+    asked = replace(request(finished, ("dividemix",)), out=tmp_path)
+    first, second = Heard(), Heard()
+    with pytest.raises(KeyboardInterrupt):
+        run_bench(asked, first)
+    monkeypatch.setattr(methods, "run_em_loop", true_loop)
+    (cell,) = run_bench(asked, second)
+    assert (set(first.epochs), set(second.epochs)) == ({"warmup"}, {"scanmix"})
+    assert cell["seconds"]["warmup"] > 0
+    assert not list((tmp_path / "cells").glob("*.checkpoints"))
+
+
 def test_repeats_get_their_own_labels_and_are_compared(tmp_path: Path) -> None:
     data = write_folder(tmp_path / "own", per_class=4, held_out=2)
-    asked = replace(request(tmp_path, methods=("cross-entropy", "mixup")), target=str(data), repeats=2)
+    asked = replace(request(tmp_path, ("cross-entropy", "mixup")), target=str(data), repeats=2)
     cells = run_bench(asked, Silent())
     assert [(cell["method"], cell["seed"], cell["label_seed"]) for cell in cells] == [
         ("cross-entropy", 0, 123),
@@ -153,7 +179,7 @@ def test_repeats_get_their_own_labels_and_are_compared(tmp_path: Path) -> None:
 
 
 def test_same_command_gives_the_same_figures(finished: Path, tmp_path: Path) -> None:
-    again = run_bench(replace(request(finished, methods=("scanmix",)), out=tmp_path), Silent())
+    again = run_bench(replace(request(finished, ("scanmix",)), out=tmp_path), Silent())
     first = cells_of(finished / "out")[3]
     for name in ("best", "last", "auroc", "f1", "calibration_error"):
         assert again[0][name] == first[name]
@@ -198,5 +224,5 @@ def toy() -> dict[str, Any]:
     return {"profile": "fast", "epochs": 1, "pretrain_epochs": 1, "device": "cpu"}
 
 
-def request(root: Path, methods: tuple[str, ...]) -> BenchRequest:
-    return BenchRequest(str(root / "own"), root / "out", root, noise="sym", rate=0.4, methods=methods, **toy())
+def request(root: Path, chosen: tuple[str, ...]) -> BenchRequest:
+    return BenchRequest(str(root / "own"), root / "out", root, noise="sym", rate=0.4, methods=chosen, **toy())

@@ -42,7 +42,7 @@ def test_asymmetric_maps(tmp_path: Path) -> None:
     (tmp_path / "map.json").write_text('{"class3": "class8"}')
     mapped = make(tmp_path, noise="asym", rate=1.0, noise_map=tmp_path / "map.json")
     assert mapped.labels[:10].tolist() == [0, 1, 2, 8, 4, 5, 6, 7, 8, 9]
-    assert mapped.source == "asymmetric, map map.json"
+    assert (mapped.source, mapped.stem(CLEAN)) == ("asymmetric, map map.json", "asym-1-map-seed123")
 
 
 def test_human_labels_in_the_published_file_and_as_array(tmp_path: Path) -> None:
