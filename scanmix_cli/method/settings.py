@@ -119,6 +119,7 @@ class ClusteringSettings:
     weight_decay: float = 5e-4
     entropy_weight: float = 5.0
     view: str = "weak"
+    steps: int = 0  # steps an epoch at most; 0: one pass over all images
     shared_momentum: bool = False  # True: one optimiser serves this step and MixMatch, as released
     legacy_zero_grad: bool = False  # True: unused heads still decay, as under torch < 2
 

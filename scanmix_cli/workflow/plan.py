@@ -159,7 +159,8 @@ def stage_seconds(profile: Profile, facts: DataFacts, cost: float) -> dict[str, 
     trained = 4 if semi.mix_unlabelled else 2
     network = steps * semi.batch_size * (trained + 6 * FORWARD_SHARE) + FORWARD_SHARE * n
     if profile.clustering is not None:
-        network += 2.0 * used
+        clustering = profile.clustering
+        network += 2.0 * min(used, clustering.steps * clustering.batch_size or used)
     passes["scanmix"] = 2.0 * network * semi.epochs
     return {stage: count * cost for stage, count in passes.items()}
 
