@@ -1,5 +1,7 @@
 """Semantic neighbours: mining, the filter of the clustering step, and drawing one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -112,3 +114,23 @@ def test_a_subset_of_an_epoch_has_neighbors_inside_itself() -> None:
         assert rows[step.neighbors[torch.from_numpy(rows)].numpy()].all()
         assert torch.equal(step.neighbors[~torch.from_numpy(rows)], mined[~torch.from_numpy(rows)])
     assert torch.equal(mined, before), "the neighbours of the run stay as mined"
+
+
+@pytest.mark.parametrize(("steps", "expected"), [(0, 4), (2, 2), (9, 4)])
+def test_clustering_step_passes_over_all_images_unless_limited(steps: int, expected: int) -> None:
+    profile, context = toy_profile(), toy_context()
+    assert profile.clustering is not None
+    learner = make_learner(scanmix_net("small", 3, context), profile, context)
+    neighbors = torch.arange(64).unsqueeze(1)
+    settings = replace(profile.clustering, batch_size=16, steps=steps)
+    step = ClusteringStep(learner, toy_images(), neighbors, settings, context)
+    seen: list[torch.Tensor] = []
+
+    def record(rows: torch.Tensor) -> torch.Tensor:
+        seen.append(rows)
+        return torch.tensor(2.5)
+
+    step.captured = record  # type: ignore[assignment]
+    assert step.epoch(torch.arange(64), torch.zeros(64, dtype=torch.int64)) == {"loss_clustering": 2.5}
+    assert [len(rows) for rows in seen] == [16] * expected
+    assert len(torch.cat(seen).unique()) == 16 * expected
