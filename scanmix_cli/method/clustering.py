@@ -31,7 +31,10 @@ class ClusteringStep:
         self.captured = context.captured(self.step)
 
     def epoch(self, rows: Tensor, peer_predictions: Tensor) -> dict[str, float]:
-        """One pass over `rows`, int64, or as many steps as the settings allow; peer_predictions int64 (N,): the peer's predicted classes."""
+        """One pass over `rows`, int64, or as many steps as the settings allow.
+
+        peer_predictions int64 (N,): the peer's predicted classes.
+        """
         self.allowed.copy_(keep_links(peer_predictions, self.neighbors))
         self.learner.net.train()
         total = torch.zeros((), device=self.context.device)

@@ -127,12 +127,12 @@ def test_head_warm_up_moves_the_class_head_alone(profile: Profile) -> None:
     learners = pair(profile, context)
     net: ScanMixNet = learners[0].net
     backbone, cluster, head = weights(net.backbone), weights(net.cluster_head), weights(net.class_head)
-    statistics = net.backbone.stem[1].running_mean.clone()  # type: ignore[union-attr, index]
+    statistics = net.backbone.stem[1].running_mean.clone()
     warm_up(learners, toy_images(), profile.warmup, Monitor(), context)
     assert same(net.backbone, backbone)
     assert same(net.cluster_head, cluster)
     assert not same(net.class_head, head)
-    assert not torch.equal(net.backbone.stem[1].running_mean, statistics), "batch norm statistics move, as released"  # type: ignore[union-attr, index]
+    assert not torch.equal(net.backbone.stem[1].running_mean, statistics), "batch norm statistics move, as released"
 
 
 def test_network_warm_up_moves_the_backbone_too() -> None:
@@ -152,9 +152,9 @@ def test_guessing_in_training_mode_uses_statistics_of_each_view() -> None:
         settings = replace(RELEASED.mixmatch, guess_mode=mode)
         step = MixMatchStep(learners[0], learners[1].net, images, settings, context)
         net.train()
-        before = net.backbone.stem[1].num_batches_tracked.item()  # type: ignore[union-attr, index]
+        before = net.backbone.stem[1].num_batches_tracked.item()
         step.targets(images.view("test")(images.pixels[:32], None), torch.arange(8), 8)
-        moved.append(net.backbone.stem[1].num_batches_tracked.item() - before)  # type: ignore[union-attr, index]
+        moved.append(net.backbone.stem[1].num_batches_tracked.item() - before)
         assert net.training
     assert moved == [4, 0]
 

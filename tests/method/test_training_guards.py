@@ -154,7 +154,7 @@ def test_weights_that_do_not_cover_the_backbone_are_refused() -> None:
     load_backbone(net, encoder)
     for one, other in zip(net.backbone.parameters(), encoder.backbone.parameters(), strict=True):
         assert torch.equal(one, other)
-    del encoder.backbone.blocks[1]  # type: ignore[union-attr, operator]
+    del encoder.backbone.blocks[1]
     with pytest.raises(RuntimeError, match="Missing key"):
         load_backbone(net, encoder)
     with pytest.raises(RuntimeError, match="Missing key"):
