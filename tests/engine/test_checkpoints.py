@@ -9,7 +9,7 @@ from torch import nn
 
 from scanmix_cli.engine.checkpoints import Checkpoints, Stateful
 from scanmix_cli.engine.context import MetricRows
-from scanmix_cli.errors import RunError
+from scanmix_cli.errors import SettingsError
 from scanmix_cli.evidence.evidence import Evidence
 from scanmix_cli.method.split import LossHistory
 
@@ -87,9 +87,9 @@ def test_other_data_or_settings_are_refused_in_one_sentence(tmp_path: Path) -> N
     Checkpoints(tmp_path, "these").keep("gate", torch.tensor(0.5))
     other = Checkpoints(tmp_path, "those", resume=True)
     sentence = r"^checkpoint .*scan\.pt was made from other data or settings; resume with the same ones or use --ov"
-    with pytest.raises(RunError, match=sentence):
+    with pytest.raises(SettingsError, match=sentence):
         other.restore("scan", {}, torch.Generator())
-    with pytest.raises(RunError, match=r"kept-gate\.pt was made from other data"):
+    with pytest.raises(SettingsError, match=r"kept-gate\.pt was made from other data"):
         other.kept("gate")
 
 
@@ -141,7 +141,7 @@ class Trap:
 def test_loading_runs_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     torch.save({"fingerprint": "data", "value": Trap()}, tmp_path / "kept-gate.pt")
-    with pytest.raises(RunError, match=r"kept-gate\.pt cannot be read; start the run anew with --overwrite"):
+    with pytest.raises(SettingsError, match=r"kept-gate\.pt cannot be read; start the run anew with --overwrite"):
         Checkpoints(tmp_path, "data", resume=True).kept("gate")
     assert not (tmp_path / "sprung").exists()
 
@@ -153,5 +153,5 @@ def test_a_torn_file_is_reported(tmp_path: Path, share: float) -> None:
     path = tmp_path / "scan.pt"
     whole = path.read_bytes()
     path.write_bytes(whole[: int(len(whole) * share)])
-    with pytest.raises(RunError, match=r"scan\.pt cannot be read"):
+    with pytest.raises(SettingsError, match=r"scan\.pt cannot be read"):
         Checkpoints(tmp_path, "data", resume=True).restore("scan", {"net": net}, generator)

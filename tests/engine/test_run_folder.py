@@ -48,7 +48,9 @@ def test_new_and_empty_folders_are_free() -> None:
 def test_files_that_are_no_run_are_never_overwritten() -> None:
     Path("photos").mkdir()
     Path("photos/cat.jpg").write_bytes(b"")
-    with pytest.raises(SettingsError, match="holds files that are no run of scanmix"):
+    with pytest.raises(
+        SettingsError, match=r"photos holds cat\.jpg, which is no part of a run; name another folder with --out"
+    ):
         check_free(Path("photos"), overwrite=True, resume=False)
     with pytest.raises(SettingsError, match="is a file; name a folder with --out"):
         check_free(Path("photos/cat.jpg"), overwrite=True, resume=False)

@@ -9,7 +9,7 @@ from toy_runs import evidence_bytes, shrink, toy_context, toy_images, toy_profil
 from scanmix_cli.engine import context as engine
 from scanmix_cli.engine.checkpoints import Checkpoints
 from scanmix_cli.engine.progress import Silent
-from scanmix_cli.errors import RunError
+from scanmix_cli.errors import SettingsError
 from scanmix_cli.method import methods
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.profiles.official import OFFICIAL
@@ -126,6 +126,6 @@ def test_other_data_or_settings_are_refused(tmp_path: Path) -> None:
     interrupt("scanmix", OURS, tmp_path, "scan", 2)
     context = toy_context(checkpoints=Checkpoints(tmp_path, "other data", resume=True))
     with pytest.raises(
-        RunError, match="made from other data or settings; resume with the same ones or use --overwrite"
+        SettingsError, match="made from other data or settings; resume with the same ones or use --overwrite"
     ):
         train("scanmix", OURS, IMAGES, context)
