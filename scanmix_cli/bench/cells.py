@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from scanmix_cli.errors import DataError
+from scanmix_cli.files import write_text
 from scanmix_cli.method.settings import Profile
-from scanmix_cli.report.atomic import write_text
 
 CELLS = "cells"
 

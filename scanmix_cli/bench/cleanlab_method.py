@@ -60,7 +60,5 @@ def out_of_fold(images: ImageSet, profile: Profile, seconds: float, context: Con
         net = cross_entropy(images.subset(rows), profile, Monitor(), inner).nets[0]
         asked = images.subset(torch.from_numpy(held_out).to(context.device))
         found[held_out] = forward_all(net, net, asked, inner).softmax(1).cpu().numpy()
-        for stage, spent in inner.seconds.items():
-            context.seconds[stage] = context.seconds.get(stage, 0.0) + spent
         context.history.rows += [{**row, "stage": "folds"} for row in inner.history.rows]
     return found

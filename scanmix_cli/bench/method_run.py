@@ -174,7 +174,7 @@ def _costs(run: MethodRun, encoder: Encoder | None, context: Context, wall: floa
         stages[row["stage"]] = stages.get(row["stage"], 0.0) + row["seconds"]
         epochs += row["stage"] != "neighbors"
     own = sum(row["seconds"] for row in context.history.rows)
-    stages["other"] = max(wall - sum(context.seconds.values()), 0.0)
+    stages["other"] = max(wall - own, 0.0)
     total = sum(stages.values())
     return {
         "seconds": {name: round(value, 3) for name, value in stages.items()},

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from scanmix_cli.bench.markdown import results_markdown
-from scanmix_cli.report.atomic import write_text
+from scanmix_cli.files import write_text
 from scanmix_cli.report.spreadsheet import csv_text
 
 CSV_ORDER = (

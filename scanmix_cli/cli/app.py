@@ -9,6 +9,7 @@ import typer
 
 from scanmix_cli.cli.bench import bench
 from scanmix_cli.cli.check import check
+from scanmix_cli.cli.options import VerboseOption
 from scanmix_cli.cli.predict import predict
 from scanmix_cli.cli.report import report
 from scanmix_cli.cli.train import train
@@ -34,10 +35,11 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
     ] = False,
+    verbose: VerboseOption = 0,
 ) -> None:
     """Find mislabelled images, clean the labels and train a classifier that wrong labels did not spoil.
 
@@ -49,7 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Entry point of the command; exits with the codes of the interface."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        app(given)
+        app(given, obj=given)
     except ScanmixError as error:
         _stop(str(error), error.exit_code, given)
     except KeyboardInterrupt:
@@ -60,7 +62,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(0)
     except Exception as error:
         reason = " ".join(str(error).split()) or "no further message"
-        advice = "run again with -v -v for the details and report it"
+        advice = "run `scanmix -v -v ...` for the details and report it"
         _stop(f"unexpected {type(error).__name__} ({reason}); {advice}", RunError.exit_code, given)
 
 

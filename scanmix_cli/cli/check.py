@@ -17,15 +17,13 @@ from scanmix_cli.data.audit import require_readable
 from scanmix_cli.data.cache import default_cache_dir
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.overview import overview
-from scanmix_cli.data.pixels import Pixels, load_pixels
+from scanmix_cli.data.pixels import SCAN_SIZE, Pixels, load_pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.data.wording import counted
 from scanmix_cli.errors import DataError, SettingsError
-from scanmix_cli.report.atomic import write_text
+from scanmix_cli.files import write_text
 from scanmix_cli.report.spreadsheet import csv_text
-
-SIZE = 32  # enough to find damage and exact copies
 
 
 def check(
@@ -60,7 +58,7 @@ def check(
     )
     with decoding_progress() as on_progress:
         pixels = load_pixels(
-            samples, SIZE, workers=os.cpu_count() or 1, cache_dir=default_cache_dir(), on_progress=on_progress
+            samples, SCAN_SIZE, workers=os.cpu_count() or 1, cache_dir=default_cache_dir(), on_progress=on_progress
         )
     if out is not None:
         _write_bad_files(out, samples, pixels)

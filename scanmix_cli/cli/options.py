@@ -45,6 +45,6 @@ TestOption = Annotated[
     ),
 ]
 VerboseOption = Annotated[
-    int, typer.Option("-v", "--verbose", count=True, help="Given twice, show the traceback of an error.")
+    int, typer.Option("-v", "--verbose", count=True, help="A line for every epoch; twice: the traceback of an error.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, nothing else.")]

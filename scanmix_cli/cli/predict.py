@@ -8,7 +8,8 @@ import typer
 
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted
-from scanmix_cli.report.atomic import write_text
+from scanmix_cli.errors import SettingsError
+from scanmix_cli.files import write_text
 from scanmix_cli.report.export import records
 from scanmix_cli.report.spreadsheet import csv_text
 
@@ -28,6 +29,8 @@ def predict(
     from scanmix_cli.workflow.predict import predict as run_prediction  # imports PyTorch
     from scanmix_cli.workflow.predict import unreadable
 
+    if out is not None and not out.parent.is_dir():
+        raise SettingsError(f"{out} cannot be written: there is no folder {out.parent}; name another file with --out")
     table = run_prediction(run, images, top_k=top_k, device=device)
     bad = unreadable(table)
     if out is not None:

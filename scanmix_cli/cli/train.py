@@ -1,27 +1,27 @@
 """`scanmix train`: the main job."""
 
 import json
-import sys
-from dataclasses import replace
+import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from scanmix_cli.cli import options
+from scanmix_cli.cli.decoding import decoding_progress
 from scanmix_cli.data.sources import read_samples
-from scanmix_cli.engine.config import from_table, read_toml
 from scanmix_cli.engine.progress import make_reporter
 from scanmix_cli.engine.run_folder import check_free, choose_folder
 from scanmix_cli.errors import Interrupted, SettingsError
-from scanmix_cli.method.settings import Profile
+from scanmix_cli.report.runs import resolve_run
 from scanmix_cli.report.terminal import closing_panel
-from scanmix_cli.workflow.request import Request, parse_duration, parse_fail_on
+from scanmix_cli.workflow.request import parse_duration, parse_fail_on, read_request
 
 SCHEDULE, MACHINE, OUTPUT = "Method and schedule", "Machine", "Output"
 
 
 def train(
+    context: typer.Context,
     data: options.DataArgument,
     out: Annotated[
         Path | None,
@@ -127,6 +127,7 @@ def train(
     if resume and out is None:
         raise SettingsError("--resume needs the run folder; name it with --out")
     if resume and out is not None:
+        out = resolve_run(out) if out.exists() else out
         check_free(out, overwrite, resume)  # before its config.toml is looked for
         config = config or out / "config.toml"
     request, given = read_request(config, chosen)
@@ -142,17 +143,18 @@ def train(
         test=test,
     )
     folder = choose_folder(out, samples.name)
-    check_free(folder, overwrite, resume)
-    from scanmix_cli.workflow.train import Folder  # imports PyTorch: after the cheap checks
+    from scanmix_cli.workflow.train import Destination  # imports PyTorch: after the cheap checks
     from scanmix_cli.workflow.train import train as run_training
 
-    place = Folder(folder, overwrite, resume, not no_keep_checkpoints, not no_html)
-    reporter = make_reporter(quiet or (as_json and not sys.stderr.isatty()))
+    destination = Destination(folder, overwrite, resume, not no_keep_checkpoints, not no_html)
+    reporter = make_reporter(quiet, verbose > 0)
     try:
-        run = run_training(samples, request, place, reporter, given)
+        with decoding_progress() as on_decoding:
+            run = run_training(samples, request, destination, reporter, given, None if quiet else on_decoding)
     except KeyboardInterrupt:
-        again = f"scanmix train {data} --out {folder} --resume"
-        raise Interrupted(f"interrupted; what was done so far is kept, go on with `{again}`") from None
+        raise Interrupted(interrupted(folder, context.obj or [])) from None
+    finally:
+        reporter.close()
     if as_json:
         typer.echo(json.dumps(run.summary))
     elif not quiet:
@@ -162,20 +164,11 @@ def train(
         raise typer.Exit(1)
 
 
-def read_request(config: Path | None, chosen: dict[str, Any]) -> tuple[Request, Profile | None]:
-    """Options over the configuration file over the defaults; the profile if the file holds one.
-
-    A profile named on the command line replaces the one of the file.
-    """
-    asked = {name: value for name, value in chosen.items() if value is not None}
-    if config is None:
-        return Request(**asked), None
-    table = read_toml(config)
-    known = {"run", "profile"}
-    if unknown := sorted(set(table) - known):
-        raise SettingsError(f"{config}: unknown table {unknown[0]!r}; the known ones are 'run' and 'profile'")
-    request = from_table(Request, table.get("run", {}), f"{config}: run")
-    given = from_table(Profile, table["profile"], f"{config}: profile") if "profile" in table else None
-    if given is not None:  # its schedule is the resolved one: the request that led to it is spent
-        request = replace(request, epochs=0, pretrain_epochs=0, batch_size=0, backbone="", image_size=0)
-    return replace(request, **asked), None if "profile" in asked else given
+def interrupted(folder: Path, arguments: list[str]) -> str:
+    """What to say after Ctrl-C: the command that goes on, built from the one that was given."""
+    if not (folder / "config.toml").is_file():
+        return "interrupted before training began; nothing was written"
+    left = [argument for argument in arguments if argument not in ("--overwrite", "--resume")]
+    again = left if any(argument.split("=")[0] == "--out" for argument in left) else [*left, "--out", str(folder)]
+    command = shlex.join(["scanmix", *again, "--resume"])
+    return f"interrupted; what was done so far is kept, go on with `{command}`"

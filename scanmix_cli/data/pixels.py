@@ -12,6 +12,8 @@ from scanmix_cli.data.decode_many import Decoder, Outcome
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.errors import RunError
 
+SCAN_SIZE = 32  # enough to find damage, exact copies and the images' own sizes; `check` and `train` share the cache
+
 
 @dataclass(frozen=True)
 class Pixels:

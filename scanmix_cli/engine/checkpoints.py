@@ -1,6 +1,5 @@
 """What `--resume` needs: one file a stage with every state dict, the random state and the data's fingerprint."""
 
-import os
 import pickle
 import shutil
 from pathlib import Path
@@ -9,7 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from scanmix_cli.errors import RunError
+from scanmix_cli.errors import SettingsError
+from scanmix_cli.files import write_file
 
 
 class Stateful(Protocol):
@@ -69,12 +69,7 @@ class Checkpoints:
     def _write(self, name: str, content: dict) -> None:
         assert self.folder is not None
         self.folder.mkdir(parents=True, exist_ok=True)
-        temporary = self.folder / f"{name}.tmp"
-        with temporary.open("wb") as file:
-            torch.save(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self.folder / f"{name}.pt")
+        write_file(self.folder / f"{name}.pt", lambda file: torch.save(content, file))
 
     def _read(self, name: str) -> dict | None:
         if self.folder is None or not self.resume:
@@ -85,9 +80,9 @@ class Checkpoints:
         try:
             content = torch.load(path, map_location="cpu", weights_only=True)
         except (pickle.UnpicklingError, RuntimeError, EOFError, OSError):
-            raise RunError(f"checkpoint {path} cannot be read; start the run anew with --overwrite") from None
+            raise SettingsError(f"checkpoint {path} cannot be read; start the run anew with --overwrite") from None
         if content["fingerprint"] != self.fingerprint:
-            raise RunError(
+            raise SettingsError(
                 f"checkpoint {path} was made from other data or settings; resume with the same ones or use --overwrite"
             )
         return content

@@ -2,18 +2,11 @@
 
 import dataclasses
 import difflib
-import sys
 import types
 import typing
-from pathlib import Path
 from typing import Any, TypeVar
 
 from scanmix_cli.errors import SettingsError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 T = TypeVar("T")
 
@@ -61,6 +54,10 @@ def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
     if isinstance(hint, types.UnionType):
         inner = next(part for part in typing.get_args(hint) if part is not type(None))
         return None if value is False and inner is not bool else _typed(inner, value, where, base)
+    if typing.get_origin(hint) is typing.Literal:
+        if value not in typing.get_args(hint):
+            raise SettingsError(f"{where} must be one of {', '.join(typing.get_args(hint))}; got {value!r}")
+        return value
     if dataclasses.is_dataclass(hint):
         if not isinstance(value, dict):
             raise SettingsError(f"{where} must be a table of settings; got {value!r}")
@@ -73,28 +70,13 @@ def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
             raise SettingsError(f"{where} must be a list{count}, each {_name(inner)}; got {value!r}")
         return tuple(_typed(inner, item, where, None) for item in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        value = float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise SettingsError(f"{where} must be {_name(hint)}; got {value!r}")
+    if isinstance(value, int | float) and not 0 <= value < float("inf"):
+        raise SettingsError(f"{where} must not be negative; got {value!r}")
     return value
 
 
 def _name(kind: type) -> str:
     return {int: "a whole number", float: "a number", str: "text", bool: "true or false"}.get(kind, str(kind))
-
-
-def write_toml(path: Path, table: dict[str, Any]) -> None:
-    """Write a TOML file."""
-    import tomli_w  # the only place that needs it
-
-    path.write_text(tomli_w.dumps(table), encoding="utf-8")
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file; SettingsError when it is missing or not TOML."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SettingsError(f"configuration {path} does not exist; check the path given to --config") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"configuration {path} is not valid TOML ({error}); mend that line") from None

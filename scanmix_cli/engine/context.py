@@ -2,6 +2,7 @@
 
 import csv
 import importlib.util
+import io
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from scanmix_cli.engine.checkpoints import Checkpoints, Stateful
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.engine.progress import Reporter, Silent
 from scanmix_cli.errors import RunError
+from scanmix_cli.files import write_text
 
 CHECKPOINT_SECONDS = 30.0  # within a stage, state is saved at most this often
 
@@ -74,8 +76,17 @@ class Context:
         self.budget = budget or Budget(None, {})
         self.metrics = metrics
         self.history = MetricRows()
-        self.seconds: dict[str, float] = {}
+        self.place = ""  # where the run is, for messages: "epoch 3 of scanmix"
         self._values: dict[str, float] = {}
+        self._kept: dict[str, torch.Tensor] = {}
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds of training in each stage, those before a resumption included."""
+        totals: dict[str, float] = {}
+        for row in self.history.rows:
+            totals[row["stage"]] = totals.get(row["stage"], 0.0) + row["seconds"]
+        return totals
 
     @property
     def device(self) -> torch.device:
@@ -97,30 +108,35 @@ class Context:
 
     def once(self, name: str, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
         """A tensor computed once a run and kept with the checkpoints: mined neighbours, the gate's estimate."""
-        value = self.checkpoints.kept(name)
-        if value is None:
-            value = compute()
-            self.checkpoints.keep(name, value)
-        return value.to(self.device)
+        if name not in self._kept:
+            value = self.checkpoints.kept(name)
+            if value is None:
+                value = compute()
+                self.checkpoints.keep(name, value)
+            self._kept[name] = value.to(self.device)
+        return self._kept[name]
 
     def log(self, **values: float) -> None:
         """Values of the current epoch; a loss that is not finite ends the run."""
         for name, value in values.items():
             if "loss" in name and not math.isfinite(value):
-                raise RunError(f"{name} became {value}; lower the learning rate or use --precision fp32")
+                raise RunError(
+                    f"{name} became {value} in {self.place}; use --precision fp32, or lower the stage's learning_rate "
+                    "in config.toml and pass the file with --config"
+                )
         self._values.update(values)
 
     def epochs(self, stage: str, planned: int, **stateful: Stateful) -> Iterator[Epoch]:
         """Epochs of a stage still to be run. Restores `stateful` when resuming and saves it as the stage goes on."""
         self.budget.start(stage)
-        began = saved = time.monotonic()
+        saved = time.monotonic()
         stateful = {**stateful, "metrics": self.history}
         restored = self.checkpoints.restore(stage, stateful, self.generator)
         first, planned = restored or (0, planned)
         self.reporter.stage(stage, planned)
         total, index = planned, first
         while index < total:
-            self._values = {}
+            self._values, self.place = {}, f"epoch {index + 1} of {stage}"
             epoch_began = time.monotonic()
             yield Epoch(index, total, planned)
             index += 1
@@ -129,7 +145,6 @@ class Context:
             if index >= total or time.monotonic() - saved > CHECKPOINT_SECONDS:
                 self.checkpoints.save(stage, index, total if index >= total else planned, stateful, self.generator)
                 saved = time.monotonic()
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.monotonic() - began
 
     def _record(self, stage: str, finished: int, total: int, seconds: float) -> None:
         self.history.rows.append({"stage": stage, "epoch": finished, "seconds": round(seconds, 3), **self._values})
@@ -141,9 +156,8 @@ class Context:
 def write_metrics(path: Path, rows: list[dict]) -> None:
     """`metrics.csv`: a row per epoch and stage; columns are the union of all values logged, in first-seen order."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    temporary = path.with_suffix(".tmp")
-    with temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, restval="")
-        writer.writeheader()
-        writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
-    temporary.replace(path)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in rows)
+    write_text(path, text.getvalue())

@@ -40,17 +40,17 @@ class Silent:
 
 
 class Plain(Silent):
-    """Lines of text, for logs and pipes."""
+    """Lines of text, for logs and pipes; every epoch, or one in `seconds` and the last of each stage."""
 
-    def __init__(self, console: Console) -> None:
-        self.console, self.last = console, 0.0
+    def __init__(self, console: Console, seconds: float = PLAIN_SECONDS) -> None:
+        self.console, self.seconds, self.last = console, seconds, 0.0
 
     def stage(self, name: str, total: int) -> None:
         self.last = 0.0
 
     def epoch(self, name: str, finished: int, total: int, values: dict[str, float]) -> None:
         now = time.monotonic()
-        if finished < total and now - self.last < PLAIN_SECONDS:
+        if finished < total and now - self.last < self.seconds:
             return
         self.last = now
         self.message(f"{name} {finished}/{total} · {describe(values)}")
@@ -72,10 +72,10 @@ class Live:
             TextColumn("{task.fields[values]}"),
             console=console,
         )
-        self.progress.start()
         self.task: TaskID | None = None
 
     def stage(self, name: str, total: int) -> None:
+        self.progress.start()
         self.task = self.progress.add_task(name, total=total, values="")
 
     def epoch(self, name: str, finished: int, total: int, values: dict[str, float]) -> None:
@@ -116,9 +116,11 @@ class Logged:
         self.file.flush()
 
 
-def make_reporter(quiet: bool) -> Reporter:
-    """On stderr: a live bar on a terminal, plain lines elsewhere, nothing when quiet."""
+def make_reporter(quiet: bool, verbose: bool = False) -> Reporter:
+    """On stderr: a live bar on a terminal, plain lines elsewhere, a line for every epoch when verbose, or nothing."""
     if quiet:
         return Silent()
     console = Console(stderr=True)
+    if verbose:
+        return Plain(console, 0.0)
     return Live(console) if console.is_terminal else Plain(console)

@@ -5,10 +5,21 @@ import shutil
 from pathlib import Path
 
 from scanmix_cli.errors import RunError, SettingsError
+from scanmix_cli.files import LATEST, RUNS, write_text
 
-RUNS = Path("scanmix-runs")
-LATEST = "latest"
-CONTENTS = {"report.csv", "summary.json", "config.toml", "metrics.csv", "log.txt", "checkpoints", "model"}
+CONTENTS = {
+    "report.csv",
+    "cleaned.csv",
+    "report.html",
+    "summary.json",
+    "noise_matrix.csv",
+    "bad_files.csv",
+    "metrics.csv",
+    "config.toml",
+    "log.txt",
+    "checkpoints",
+    "model",
+}
 
 
 def choose_folder(out: Path | None, name: str) -> Path:
@@ -28,24 +39,30 @@ def check_free(folder: Path, overwrite: bool, resume: bool) -> None:
         if not (folder / "config.toml").is_file():
             raise SettingsError(f"{folder} holds no run to resume; start it without --resume")
         return
+    if folder == RUNS / LATEST:
+        raise SettingsError(f"{folder} is where the newest run is noted; name another folder with --out")
     if folder.is_file():
         raise SettingsError(f"{folder} is a file; name a folder with --out")
-    if not folder.is_dir() or not any(folder.iterdir()):
-        return
-    if not overwrite:
+    entries = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if entries and not overwrite:
         raise SettingsError(
             f"run folder {folder} exists already; use --overwrite to replace it, --resume to go on, or another --out"
         )
-    foreign = not any((folder / name).exists() for name in CONTENTS)
+    foreign = [name for name in entries if name not in CONTENTS]
     if foreign:
-        raise SettingsError(f"{folder} holds files that are no run of scanmix; name another folder with --out")
+        raise SettingsError(f"{folder} holds {foreign[0]}, which is no part of a run; name another folder with --out")
 
 
 def open_folder(folder: Path, overwrite: bool, resume: bool) -> Path:
-    """Create the folder, emptied of an earlier run when overwriting."""
+    """Create the folder; when overwriting, what an earlier run left there goes first."""
     try:
         if overwrite and not resume and folder.is_dir():
-            shutil.rmtree(folder)
+            for name in CONTENTS:
+                path = folder / name
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"run folder {folder} cannot be made ({error.strerror}); name another one with --out") from None
@@ -53,10 +70,10 @@ def open_folder(folder: Path, overwrite: bool, resume: bool) -> Path:
 
 
 def point_latest(folder: Path) -> None:
-    """Make `scanmix-runs/latest` name this run."""
-    RUNS.mkdir(exist_ok=True)
+    """Make `scanmix-runs/latest` name this run; RunError where it cannot be written."""
+    try:
+        RUNS.mkdir(exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{RUNS} cannot be made ({error.strerror}); the run itself is complete in {folder}") from None
     inside = folder.resolve().parent == RUNS.resolve()
-    pointer = RUNS / LATEST
-    temporary = RUNS / f".{LATEST}.tmp"
-    temporary.write_text((folder.name if inside else str(folder.resolve())) + "\n", encoding="utf-8")
-    temporary.replace(pointer)
+    write_text(RUNS / LATEST, (folder.name if inside else str(folder.resolve())) + "\n")

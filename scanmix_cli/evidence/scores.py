@@ -49,13 +49,21 @@ def neighbor_votes(labels: np.ndarray, neighbors: np.ndarray) -> tuple[np.ndarra
     for start in range(0, images, BLOCK):
         part = slice(start, min(start + BLOCK, images))
         rows = np.arange(part.stop - part.start)
-        votes = _count(labels[neighbors[part]], classes)
+        votes = _count(others(labels, neighbors, part), classes)
         given = labels[part]
         known = given >= 0
         own[part][known] = votes[rows[known], given[known]]
         votes[rows[known], given[known]] = 0
         other[part] = votes.max(axis=1)
     return own, other
+
+
+def others(labels: np.ndarray, neighbors: np.ndarray, part: slice) -> np.ndarray:
+    """int64 (n, K): labels of the neighbours of the rows in `part`; -1, no vote, where the neighbour is the image
+    itself."""
+    rows = np.arange(part.start or 0, part.stop if part.stop is not None else len(neighbors))
+    near = neighbors[part]
+    return np.where(near == rows[:, None], -1, labels[near])
 
 
 def _count(votes: np.ndarray, classes: int) -> np.ndarray:

@@ -127,7 +127,7 @@ def actions(
 
 def _agreement(own: np.ndarray, labels: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
     """float64 (N,): share of the labelled neighbours that carry the label `own`; 0 without labelled neighbours."""
-    theirs = labels[neighbors]
+    theirs = scores.others(labels, neighbors, slice(None))
     votes = (theirs >= 0).sum(axis=1)
     same = (theirs == own[:, None]).sum(axis=1)
     return np.divide(same, votes, out=np.zeros(len(own)), where=votes > 0)

@@ -59,10 +59,9 @@ def neighbors_of(
         features = torch.nn.functional.normalize(forward_all(function, encoder, images, context), dim=1)
         return mine_neighbors(features, settings.count, settings.include_self)
 
-    found = context.once("neighbors", mine)
     for _ in context.epochs("neighbors", 1):
-        context.log(**monitor.neighbors(found, images, context))
-    return found
+        context.log(**monitor.neighbors(context.once("neighbors", mine), images, context))
+    return context.once("neighbors", mine)
 
 
 def scanmix(

@@ -5,6 +5,7 @@ Augmentations are named by `scanmix_cli.augment.pipelines`.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 Normalisation = tuple[float, float, float]
 
@@ -13,7 +14,7 @@ Normalisation = tuple[float, float, float]
 class ContrastiveSettings:
     """Contrastive pre-training: SimCLR for small images, MoCo-v2 for large ones."""
 
-    objective: str = "simclr"  # "simclr" or "moco"
+    objective: Literal["simclr", "moco"] = "simclr"
     epochs: int = 500
     batch_size: int = 512
     learning_rate: float = 0.4
@@ -35,7 +36,7 @@ class NeighborSettings:
 
     count: int = 20
     include_self: bool = True
-    features: str = "projection"  # "projection" (128-d) or "backbone"
+    features: Literal["projection", "backbone"] = "projection"  # the projection has 128 dimensions
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class WarmupSettings:
     epochs: int = 10
     batch_size: int = 128
     learning_rate: float = 0.02
-    scope: str = "head"  # "head": backbone frozen; "network": everything learns
+    scope: Literal["head", "network"] = "head"  # "head": backbone frozen; "network": everything learns
     confidence_penalty: bool = False  # for asymmetric-type noise
     clip_norm: float = 0.0  # 0: no gradient clipping
     view: str = "strong"
@@ -103,7 +104,7 @@ class MixMatchSettings:
     lambda_u: float = 25.0
     rampup: int = 16
     mix_unlabelled: bool = True  # False: the WebVision, Red and Clothing1M variant without the unlabelled loss
-    guess_mode: str = "train"  # batch norm of the trained network during guessing: "train" as released, or "eval"
+    guess_mode: Literal["train", "eval"] = "train"  # batch norm of the trained network while it guesses
     view: str = "weak"
     steps: int = 0  # steps an epoch; 0: one pass over the labelled set
     epoch_images: int = 0  # 0: all; Clothing1M draws a fresh random subset each epoch
@@ -159,4 +160,4 @@ class Profile:
     mixmatch: MixMatchSettings
     clustering: ClusteringSettings | None
     supervised: SupervisedSettings = SupervisedSettings()
-    order: str = "sequential"  # "parallel": both networks learn from clones frozen at the start of the epoch
+    order: Literal["sequential", "parallel"] = "sequential"  # "parallel": both learn from clones of the epoch's start

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from scanmix_cli.errors import SettingsError
-from scanmix_cli.report.atomic import write_bytes, write_text
+from scanmix_cli.files import write_bytes, write_text
 from scanmix_cli.report.spreadsheet import csv_text
 
 MARKDOWN_COLUMNS = ("rank", "filename", "given_label", "suggested_label", "p_mislabeled", "suggested_action")

@@ -1,7 +1,6 @@
 """The tables of a run folder, written and read back."""
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,9 @@ from scanmix_cli.data.samples import TRAIN, Samples
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.noise_rate import LEVEL
 from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW, Verdicts
-from scanmix_cli.report.atomic import write_text
+from scanmix_cli.files import read_toml, write_text
 from scanmix_cli.report.spreadsheet import csv_text, restored
 from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typed_table
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 REPORT, CLEANED, NOISE_MATRIX, BAD_FILES, SUMMARY, CONFIG = (
     "report.csv",
@@ -160,10 +154,7 @@ def read_noise_matrix(run_dir: Path) -> np.ndarray:
 def read_settings(run_dir: Path) -> dict[str, Any]:
     """config.toml of a run folder as a nested table, empty where there is none."""
     path = run_dir / CONFIG
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except ValueError as error:
-        raise DataError(f"{path} is no TOML ({error}): restore the file or remove it") from error
+    return read_toml(path) if path.is_file() else {}
 
 
 def read_summary(run_dir: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.samples import TRAIN
-from scanmix_cli.report.atomic import write_bytes
+from scanmix_cli.files import write_bytes
 from scanmix_cli.report.thumbnails import ImageOf, data_uri
 
 SHOWN = 200  # suspects with a picture: about 2 MB of page

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from scanmix_cli.errors import DataError
-
-RUNS = Path("scanmix-runs")
+from scanmix_cli.files import LATEST, RUNS
 
 
 def latest_run(base: Path = RUNS) -> Path:
@@ -12,7 +11,7 @@ def latest_run(base: Path = RUNS) -> Path:
 
     Raises DataError where there is no such file, or the folder it names is gone.
     """
-    pointer = base / "latest"
+    pointer = base / LATEST
     if not pointer.is_dir() and not (pointer.is_file() and pointer.read_text(encoding="utf-8").strip()):
         raise DataError(f"no run found in {base}: run `scanmix train DATA` first or name a run folder with `--run`")
     return resolve_run(pointer)

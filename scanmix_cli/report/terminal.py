@@ -62,6 +62,11 @@ def closing_panel(summary: dict[str, Any]) -> str:
         + (f": {todo}" if todo else ""),
         f"estimated noise rate {_percent(rate['estimate'])} ({100 * LEVEL:.0f} % interval {interval})",
     ]
+    accuracy = summary.get("accuracy", {}).get("test_accuracy")
+    if accuracy is not None:
+        lines.append(
+            f"accuracy of the classifier on {counted(counts['held_out'], 'held-out image')} {_percent(accuracy)}"
+        )
     if counts["unlabelled"]:
         lines.append(f"{counted(counts['unlabelled'], 'unlabelled image')} got a suggested label")
     if counts["unreadable"]:

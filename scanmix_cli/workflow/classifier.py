@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from scanmix_cli.augment.pipelines import build_view
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.errors import DataError
+from scanmix_cli.files import write_text
 from scanmix_cli.method.images import EVALUATION_BATCH, to_layout
 from scanmix_cli.method.networks import placed
 from scanmix_cli.method.settings import Normalisation, Profile
@@ -74,7 +75,7 @@ def save_classifier(folder: Path, classifier: Classifier) -> None:
         "mean": list(classifier.mean),
         "std": list(classifier.std),
     }
-    (folder / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+    write_text(folder / DESCRIPTION, json.dumps(description, indent=2) + "\n")
 
 
 def load_classifier(run: Path) -> Classifier:
@@ -82,6 +83,8 @@ def load_classifier(run: Path) -> Classifier:
     folder = run / "model"
     try:
         info = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        if info["format"] != FORMAT:
+            raise DataError(f"the classifier in {folder} is of another version; train again with this one")
         tensors = load_file(folder / WEIGHTS)
         nets = [_restore(info, tensors, k) for k in range(1, info["networks"] + 1)]
         mean, std = tuple(info["mean"]), tuple(info["std"])

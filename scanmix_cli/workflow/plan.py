@@ -15,7 +15,7 @@ from scanmix_cli.models.registry import build_backbone
 from scanmix_cli.profiles import fast
 from scanmix_cli.profiles.official import OFFICIAL
 from scanmix_cli.profiles.paper import PAPER
-from scanmix_cli.workflow.request import PROFILES, Request
+from scanmix_cli.workflow.request import PROFILES, Given, Request
 
 FORWARD_SHARE = 1 / 3  # cost of a forward pass, as a share of a training pass
 CLEAN_SHARE = 0.7  # assumed share of labels in the clean set, for estimates only
@@ -46,25 +46,40 @@ class Plan:
         return sum(self.seconds.values())
 
 
-def make_plan(request: Request, facts: DataFacts, compute: Compute, given: Profile | None = None) -> Plan:
-    """Choose a profile, then bend it to the request's own values and its time budget.
+def make_plan(
+    request: Request, facts: DataFacts, compute: Compute, given: Given | None = None, resumed: bool = False
+) -> Plan:
+    """Choose a profile, then bend it to the configuration file's table, the request's own values and its time budget.
 
-    `given`, from a configuration file, takes the place of the choice and is bent likewise."""
-    profile, reason = (given, "as configured") if given is not None else choose_profile(request, facts, compute)
+    A resumed run keeps its schedule; a time budget then only stops its stages early.
+    """
+    profile, reason = choose_profile(request, facts, compute)
+    if given is not None:
+        profile, reason = given.profile(profile), "as configured"
     profile = override(profile, request)
     cost = seconds_per_image(profile, compute)
     seconds = stage_seconds(profile, facts, cost)
-    if request.time_budget > 0:
+    if request.time_budget > 0 and not resumed:
         profile, shrunk = fit_budget(profile, sum(seconds.values()), request.time_budget * SAFETY)
         seconds = stage_seconds(profile, facts, cost)
         reason += ", schedule shortened to the time budget" if shrunk else ""
     return Plan(profile, reason, seconds)
 
 
-def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tuple[Profile, str]:
-    """The named profile for images of this size, or our own choice."""
+def check_names(request: Request) -> None:
+    """SettingsError for an unknown profile or backbone, before anything slow."""
     if request.profile not in PROFILES:
         raise SettingsError(f"unknown profile {request.profile!r}; choose one of {', '.join(PROFILES)}")
+    if request.backbone:
+        try:
+            with torch.device("meta"):
+                build_backbone(request.backbone)
+        except ValueError as error:
+            raise SettingsError(str(error)) from None
+
+
+def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tuple[Profile, str]:
+    """The named profile for images of this size, or our own choice; the name is known."""
     if request.profile in ("official", "paper"):
         row = "cifar10" if facts.short_side <= 96 else "webvision"
         table = OFFICIAL if request.profile == "official" else PAPER
@@ -169,10 +184,7 @@ def seconds_per_image(profile: Profile, compute: Compute) -> float:
     """Measured seconds of one training pass of one image on this device, in a batch."""
     size, device = profile.image_size, compute.device
     with seeded(0):
-        try:
-            net = placed(build_backbone(profile.backbone), device)
-        except ValueError as error:
-            raise SettingsError(str(error)) from None
+        net = placed(build_backbone(profile.backbone), device)
     count = max(PROBE_IMAGES[device.type] * 32 // size, 8)
     batch = to_layout(torch.zeros(count, 3, size, size, device=device))
     times = []

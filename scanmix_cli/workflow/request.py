@@ -1,9 +1,15 @@
 """What a user asked of a training run, apart from the data."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
 
+from scanmix_cli.engine.config import from_table
 from scanmix_cli.errors import SettingsError
+from scanmix_cli.files import read_toml
+from scanmix_cli.method.settings import Profile
+from scanmix_cli.profiles import fast
 
 PROFILES = ("auto", "fast", "paper", "official")
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
@@ -52,3 +58,41 @@ def parse_fail_on(text: str) -> FailOn:
     if match is None:
         raise SettingsError(f"--fail-on {text!r} is neither a count nor a share; write for example 25 or 5%")
     return FailOn(float(match[1]) / (100 if match[2] else 1), bool(match[2]))
+
+
+@dataclass(frozen=True)
+class Given:
+    """A `[profile]` table from a configuration file: all settings of an earlier run, or some to change."""
+
+    table: dict[str, Any]
+    where: str
+
+    def profile(self, base: Profile) -> Profile:
+        """The settings of the table over those of `base`."""
+        return from_table(Profile, self.table, self.where, base)
+
+
+def read_request(config: Path | None, chosen: dict[str, Any]) -> tuple[Request, Given | None]:
+    """Options over the configuration file over the defaults; the profile table if the file holds one.
+
+    A profile named on the command line replaces the one of the file. Raises SettingsError for an unknown key or a value
+    of the wrong kind.
+    """
+    asked = {name: value for name, value in chosen.items() if value is not None}
+    if config is None:
+        return from_table(Request, asked, "options"), None
+    table = read_toml(config)
+    if unknown := sorted(set(table) - {"run", "profile"}):
+        raise SettingsError(f"{config}: unknown table {unknown[0]!r}; the known ones are 'run' and 'profile'")
+    request = from_table(Request, table.get("run", {}), f"{config}: run")
+    given = None
+    if "profile" in table and "profile" not in asked:
+        given = Given(table["profile"], f"{config}: profile")
+        given.profile(fast.CPU)  # a mistake is found before anything slow
+        if set(given.table) == {
+            field.name for field in fields(Profile)
+        }:  # resolved: the request that led to it is spent
+            request = replace(
+                request, epochs=0, pretrain_epochs=0, batch_size=0, backbone="", image_size=0, time_budget=0.0
+            )
+    return from_table(Request, asked, "options", request), given

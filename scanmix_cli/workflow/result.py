@@ -9,13 +9,13 @@ import pandas as pd
 
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.engine.progress import Silent
-from scanmix_cli.engine.run_folder import check_free, choose_folder
+from scanmix_cli.engine.run_folder import choose_folder
 from scanmix_cli.evidence.noise_rate import NoiseRate
 from scanmix_cli.report.files import read_report, read_summary
 from scanmix_cli.report.runs import resolve_run
 from scanmix_cli.workflow.predict import predict
-from scanmix_cli.workflow.request import Request
-from scanmix_cli.workflow.train import Folder, train
+from scanmix_cli.workflow.request import parse_duration, read_request
+from scanmix_cli.workflow.train import Destination, train
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,19 @@ class Result:
 def clean(data: str | Path, out: str | Path | None = None, *, overwrite: bool = False, **options: Any) -> Result:
     """Train on `data` and return the finished run; silent.
 
-    `options` are the fields of `Request` (profile, seed, epochs, time_budget in seconds, device, ...). Raises a
-    ScanmixError, whose text is one sentence, for everything that `scanmix train` would refuse.
+    `options` are the fields of `Request`: profile, seed, epochs, device, time_budget (seconds, or text such as "10m")
+    and so on. Raises a ScanmixError, whose text is one sentence, for everything that `scanmix train` would refuse.
 
     Example:
         result = scanmix.clean("images/", out="run", seed=0)
         result.report.sort_values("rank").head(10)
     """
+    if isinstance(options.get("time_budget"), str):
+        options["time_budget"] = parse_duration(options["time_budget"])
+    request, _ = read_request(None, options)
     samples = read_samples(Path(data))
     folder = choose_folder(None if out is None else Path(out), samples.name)
-    check_free(folder, overwrite, resume=False)
-    run = train(samples, Request(**options), Folder(folder, overwrite), Silent())
-    return Result(run.folder)
+    return Result(train(samples, request, Destination(folder, overwrite), Silent()).folder)
 
 
 def load_run(run: str | Path) -> Result:

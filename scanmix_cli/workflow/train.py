@@ -3,27 +3,30 @@
 import os
 import platform
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 
 from scanmix_cli.data.audit import require_readable
 from scanmix_cli.data.cache import default_cache_dir
 from scanmix_cli.data.duplicates import exact_duplicates
-from scanmix_cli.data.pixels import Pixels, load_pixels
+from scanmix_cli.data.pixels import SCAN_SIZE, Pixels, load_pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.engine.budget import Budget
 from scanmix_cli.engine.checkpoints import Checkpoints
-from scanmix_cli.engine.config import to_table, write_toml
+from scanmix_cli.engine.config import to_table
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.engine.progress import Logged, Reporter
 from scanmix_cli.engine.run_folder import check_free, open_folder, point_latest
-from scanmix_cli.evidence.verdicts import Verdicts, judge
+from scanmix_cli.errors import RunError
+from scanmix_cli.evidence.verdicts import judge
+from scanmix_cli.files import write_toml
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.methods import METHODS, Outcome
 from scanmix_cli.method.monitor import Monitor
@@ -34,26 +37,25 @@ from scanmix_cli.report.table import build_report
 from scanmix_cli.report.thumbnails import from_pixels
 from scanmix_cli.version import __version__
 from scanmix_cli.workflow.classifier import Classifier, make_classifier, save_classifier
-from scanmix_cli.workflow.plan import DataFacts, Plan, make_plan
-from scanmix_cli.workflow.request import Request
+from scanmix_cli.workflow.plan import DataFacts, Plan, check_names, make_plan
+from scanmix_cli.workflow.request import Given, Request
 
-PROBE_SIZE = 32  # image sizes and damage are found at this size, before the plan fixes the real one
+OnProgress = Callable[[int, int], None]  # images done, images in all
+
 OTHER_SHARE = 0.03  # of a time budget: pixels, verdicts and files after training
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run."""
+    """A finished run and the content of its summary.json."""
 
     folder: Path
-    report: pd.DataFrame
     summary: dict[str, Any]
-    verdicts: Verdicts
 
 
 @dataclass(frozen=True)
-class Folder:
-    """Where a run goes and how it treats what is there."""
+class Destination:
+    """Where a run goes, how it treats what is there, and what it leaves."""
 
     path: Path
     overwrite: bool = False
@@ -62,41 +64,64 @@ class Folder:
     html: bool = True
 
 
-def train(samples: Samples, request: Request, folder: Folder, reporter: Reporter, given: Profile | None = None) -> Run:
+def train(
+    samples: Samples,
+    request: Request,
+    destination: Destination,
+    reporter: Reporter,
+    given: Given | None = None,
+    on_decoding: OnProgress | None = None,
+) -> Run:
     """Train on `samples` and write the run folder. Raises a ScanmixError for everything a user can mend."""
     began = time.monotonic()
+    check_names(request)
     compute = choose_compute(request.device, request.precision)
-    check_free(folder.path, folder.overwrite, folder.resume)
-    workers = request.workers or os.cpu_count() or 1
-    scanned = load_pixels(samples, PROBE_SIZE, workers=workers, cache_dir=default_cache_dir())
-    require_readable(samples, scanned)
-    plan = make_plan(request, facts_of(samples, scanned), compute, given)
-    path = open_folder(folder.path, folder.overwrite, folder.resume)
+    check_free(destination.path, destination.overwrite, destination.resume)
+    load = partial(
+        load_pixels,
+        samples,
+        workers=request.workers or os.cpu_count() or 1,
+        cache_dir=default_cache_dir(),
+        on_progress=on_decoding,
+    )
+    pixels = load(SCAN_SIZE)
+    require_readable(samples, pixels)
+    plan = make_plan(request, facts_of(samples, pixels), compute, given, destination.resume)
+    path = open_folder(destination.path, destination.overwrite, destination.resume)
+    settings = {"run": to_table(request), "profile": to_table(plan.profile)}
+    write_toml(path / "config.toml", settings)
+    if plan.profile.stored_size != SCAN_SIZE:
+        pixels = load(plan.profile.stored_size)
+    decoding = time.monotonic() - began
+    fingerprint = f"{samples.fingerprint()} {to_table(plan.profile)} {request.seed}"
+    left = request.time_budget * (1 - OTHER_SHARE) - decoding
     log = Logged(reporter, path / "log.txt")
+    context = Context(
+        compute,
+        request.seed,
+        log,
+        Checkpoints(path / "checkpoints", fingerprint, destination.resume),
+        Budget(max(left, 1.0) if request.time_budget else None, plan.seconds),
+        path / "metrics.csv",
+    )
     try:
-        for warning in (*samples.warnings, *scanned.warnings):
+        for warning in (*samples.warnings, *pixels.warnings):
             log.message(f"warning: {warning}")
         log.message(describe_plan(plan))
-        pixels = scanned
-        if plan.profile.stored_size != PROBE_SIZE:
-            pixels = load_pixels(samples, plan.profile.stored_size, workers=workers, cache_dir=default_cache_dir())
-        resolved = {"run": to_table(request), "profile": to_table(plan.profile)}
-        write_toml(path / "config.toml", resolved)
-        fingerprint = f"{samples.fingerprint()} {to_table(plan.profile)} {request.seed}"
-        left = request.time_budget * (1 - OTHER_SHARE) - (time.monotonic() - began)
-        context = Context(
-            compute,
-            request.seed,
-            log,
-            Checkpoints(path / "checkpoints", fingerprint, folder.resume),
-            Budget(max(left, 1.0) if request.time_budget else None, plan.seconds),
-            path / "metrics.csv",
-        )
-        context.seconds["decoding"] = time.monotonic() - began
         trained = learn(samples, pixels, plan.profile, context)
-        timings = {name: round(value, 3) for name, value in context.seconds.items()}
-        timings["total"] = round(time.monotonic() - began, 3)
-        run = conclude(samples, pixels, plan, trained, folder, {"seconds": timings}, resolved, context)
+        seconds = {"decoding": decoding, **context.seconds, "total": time.monotonic() - began}
+        timings = {stage: round(value, 3) for stage, value in seconds.items()}
+        run = conclude(samples, pixels, plan, trained, destination, timings, settings, context)
+    except torch.OutOfMemoryError:
+        raise RunError(
+            f"{device_name(compute.device)} ran out of memory in {context.place}; "
+            "use a smaller --batch-size or --image-size, or --device cpu"
+        ) from None
+    except OSError as error:
+        raise RunError(
+            f"{error.filename or path} cannot be written or read ({error.strerror or error}); "
+            "make room and go on with --resume"
+        ) from None
     finally:
         log.close()
     point_latest(path)
@@ -183,29 +208,21 @@ def conclude(
     pixels: Pixels,
     plan: Plan,
     trained: Trained,
-    folder: Folder,
-    facts: dict[str, Any],
+    destination: Destination,
+    timings: dict[str, float],
     settings: dict[str, Any],
     context: Context,
 ) -> Run:
-    """Verdicts, tables, page and classifier of a trained run.
-
-    facts: further entries of summary.json. settings: the nested table of config.toml, shown on the page.
-    """
-    outcome = trained.outcome
+    """Verdicts, classifier, tables and page of a trained run; summary.json comes last of the tables."""
+    outcome, path = trained.outcome, destination.path
     assert outcome.evidence is not None
     neighbors = None if outcome.neighbors is None else outcome.neighbors.cpu().numpy()
     verdicts = judge(outcome.evidence, trained.labels, neighbors)
     classifier = make_classifier(outcome.nets, plan.profile, samples.classes)
-    report = build_report(
-        samples,
-        pixels,
-        verdicts,
-        trained.rows,
-        _predict_others(pixels, trained.rows, classifier, context),
-        exact_duplicates(pixels),
-    )
-    summary = {
+    save_classifier(path / "model", classifier)
+    others = _predict_others(pixels, trained.rows, classifier, context)
+    report = build_report(samples, pixels, verdicts, trained.rows, others, exact_duplicates(pixels))
+    own = {
         "profile": plan.profile.name,
         "backbone": plan.profile.backbone,
         "image_size": plan.profile.image_size,
@@ -214,23 +231,22 @@ def conclude(
         "device": device_name(context.device),
         "precision": context.compute.precision,
         "versions": {"scanmix": __version__, "torch": torch.__version__, "python": platform.python_version()},
-        **facts,
+        "seconds": timings,
     }
-    whole = write_run_tables(folder.path, report, samples, pixels, verdicts, summary)
-    save_classifier(folder.path / "model", classifier)
-    if folder.html:
+    summary = write_run_tables(path, report, samples, pixels, verdicts, own)
+    if destination.html:
         write_html(
-            folder.path / "report.html",
+            path / "report.html",
             report,
             classes=samples.classes,
             noise_matrix=verdicts.noise_matrix,
-            summary=whole,
+            summary=summary,
             settings=settings,
             image_of=from_pixels(pixels),
         )
-    if not folder.keep_checkpoints:
+    if not destination.keep_checkpoints:
         context.checkpoints.remove()
-    return Run(folder.path, report, whole, verdicts)
+    return Run(path, summary)
 
 
 def _predict_others(

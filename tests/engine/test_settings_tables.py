@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from scanmix_cli.engine.config import from_table, read_toml, to_table, write_toml
+from scanmix_cli.engine.config import from_table, to_table
 from scanmix_cli.errors import SettingsError
+from scanmix_cli.files import read_toml, write_toml
 from scanmix_cli.method.settings import MixMatchSettings, Profile
 from scanmix_cli.profiles import fast
 from scanmix_cli.profiles.official import OFFICIAL

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from report_run import CLASSES, Run, write_run
 
-from scanmix_cli.errors import DataError, RunError
-from scanmix_cli.report.atomic import write_text
+from scanmix_cli.errors import DataError, RunError, SettingsError
+from scanmix_cli.files import write_text
 from scanmix_cli.report.files import cleaned_labels, read_noise_matrix, read_report, read_settings, read_summary
 
 
@@ -148,7 +148,7 @@ def test_settings_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("seed = 1\n[scan]\nepochs = 2\n")
     assert read_settings(tmp_path) == {"seed": 1, "scan": {"epochs": 2}}
     (tmp_path / "config.toml").write_text("seed = ")
-    with pytest.raises(DataError, match=r"config\.toml is no TOML \(.*\): restore the file or remove it$"):
+    with pytest.raises(SettingsError, match=r"config\.toml is not valid TOML \(.*\); mend that line$"):
         read_settings(tmp_path)
 
 

@@ -5,8 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from scanmix_cli.cli.app import main
+from scanmix_cli.files import read_toml
 from scanmix_cli.report.table import REPORT_COLUMNS
 
 SHORT = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "-q"]
@@ -86,6 +88,65 @@ def test_the_written_configuration_repeats_the_run(squares: Path) -> None:
     assert run("train", squares, "--out", "a", *SHORT) == 0
     assert run("train", squares, "--out", "b", "--config", "a/config.toml", "-q") == 0
     assert Path("b/report.csv").read_bytes() == Path("a/report.csv").read_bytes()
+
+
+def test_some_settings_of_a_configuration_are_laid_over_the_chosen_profile(squares: Path) -> None:
+    Path("mine.toml").write_text("[profile.mixmatch]\nalpha = 2.0\n[run]\nepochs = 1\npretrain_epochs = 1\n")
+    assert run("train", squares, "--out", "run", "--config", "mine.toml", "--device", "cpu", "-q") == 0
+    written = read_toml(Path("run/config.toml"))["profile"]
+    assert written["mixmatch"]["alpha"] == 2.0
+    assert (written["mixmatch"]["epochs"], written["backbone"]) == (1, "small")
+
+
+def test_a_budgeted_run_can_be_resumed(squares: Path) -> None:
+    assert run("train", squares, "--out", "run", "--time-budget", "5s", "--device", "cpu", "-q") == 0
+    before = Path("run/report.csv").read_bytes()
+    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
+    assert Path("run/report.csv").read_bytes() == before
+
+
+def test_an_interrupt_before_training_leaves_nothing(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("scanmix_cli.workflow.train.make_plan", stop)
+    assert run("train", squares, "--out", "run", *SHORT) == 130
+    assert capsys.readouterr().err == "scanmix: interrupted before training began; nothing was written\n"
+    assert not Path("run").exists()
+
+
+@pytest.mark.parametrize(
+    ("failure", "sentence"),
+    [
+        (
+            torch.OutOfMemoryError("CUDA out of memory"),
+            "ran out of memory in epoch 1 of warmup; use a smaller --batch-size",
+        ),
+        (OSError(28, "No space left on device", "run/x"), "run/x cannot be written or read (No space left on device)"),
+    ],
+)
+def test_a_failed_run_says_where_and_how_to_go_on(
+    squares: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Exception,
+    sentence: str,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise failure
+
+    monkeypatch.setattr("scanmix_cli.method.warmup.WarmupStep.step", fail)
+    assert run("train", squares, "--out", "run", *SHORT) == 3
+    assert sentence in capsys.readouterr().err
+
+
+def test_verbose_shows_every_epoch(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--epochs", "1", "--pretrain-epochs", "3", "--device", "cpu", "-v"]
+    assert run("train", squares, "--out", "run", *arguments) == 0
+    shown = capsys.readouterr().err
+    assert [f"simclr {k}/3" in shown for k in (1, 2, 3)] == [True] * 3
 
 
 def test_json_is_the_only_thing_on_standard_output(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,9 +247,10 @@ def test_an_existing_run_folder_is_left_alone(squares: Path, capsys: pytest.Capt
 def test_overwrite_spares_a_folder_that_is_no_run(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("photos").mkdir()
     Path("photos/holiday.jpg").write_text("mine")
+    Path("photos/model").mkdir()
     assert run("train", squares, "--out", "photos", "--overwrite", *SHORT) == 2
     assert capsys.readouterr().err == (
-        "scanmix: photos holds files that are no run of scanmix; name another folder with --out\n"
+        "scanmix: photos holds holiday.jpg, which is no part of a run; name another folder with --out\n"
     )
     assert Path("photos/holiday.jpg").read_text() == "mine"
 
@@ -200,6 +262,8 @@ def test_overwrite_spares_a_folder_that_is_no_run(squares: Path, capsys: pytest.
             "[profile.mixmatch]\nepoch = 3\n",
             "bad.toml: profile: mixmatch: unknown key 'epoch'; the nearest known key is 'epochs'",
         ),
+        ("[profile]\norder = 'both'\n", "bad.toml: profile: order must be one of sequential, parallel; got 'both'"),
+        ("[profile.warmup]\nepochs = -1\n", "bad.toml: profile: warmup: epochs must not be negative; got -1"),
         ("[run]\nseed = 'one'\n", "bad.toml: run: seed must be a whole number; got 'one'"),
         ("[ran]\n", "bad.toml: unknown table 'ran'; the known ones are 'run' and 'profile'"),
     ],
@@ -221,7 +285,9 @@ def test_an_unexpected_error_is_one_sentence_unless_asked_for_more(
 
     monkeypatch.setattr("scanmix_cli.cli.train.read_samples", broken)
     assert run("train", squares) == 3
-    expected = "scanmix: unexpected ZeroDivisionError (by zero); run again with -v -v for the details and report it\n"
+    expected = (
+        "scanmix: unexpected ZeroDivisionError (by zero); run `scanmix -v -v ...` for the details and report it\n"
+    )
     assert capsys.readouterr().err == expected
     assert run("train", squares, "-v", "-v") == 3
     assert "Traceback" in capsys.readouterr().err
@@ -239,7 +305,7 @@ def test_an_interrupt_keeps_the_state_and_tells_how_to_go_on(
     with monkeypatch.context() as patch:
         patch.setattr("scanmix_cli.method.methods.warm_up", stop)
         assert run("train", squares, "--out", "run", *SHORT) == 130
-    again = f"scanmix train {squares} --out run --resume"
+    again = f"scanmix train {squares} --out run {' '.join(SHORT)} --resume"
     assert capsys.readouterr().err == (f"scanmix: interrupted; what was done so far is kept, go on with `{again}`\n")
     assert run("train", squares, "--out", "run", "--resume", "-q") == 0
     assert Path("run/report.csv").read_bytes() == Path("whole/report.csv").read_bytes()

@@ -1,0 +1,59 @@
+"""Files that are either the old one or the whole new one, never half of it; TOML; where runs lie."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from scanmix_cli.errors import RunError, SettingsError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+RUNS = Path("scanmix-runs")
+LATEST = "latest"  # a text file in RUNS that names the newest run
+
+
+def write_file(path: Path, write: Callable[[BinaryIO], Any]) -> None:
+    """Let `write` fill a temporary file in the same folder, flush it to disk, rename it; RunError when that fails."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        reason = error.strerror or str(error)
+        raise RunError(f"{path} could not be written ({reason}): free some space or choose another folder") from error
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """`write_file` with bytes at hand."""
+    write_file(path, lambda file: file.write(content))
+
+
+def write_text(path: Path, text: str) -> None:
+    """`write_file` in UTF-8; bytes of a file name that are no UTF-8 go out as they came in."""
+    write_bytes(path, text.encode("utf-8", "surrogateescape"))
+
+
+def write_toml(path: Path, table: dict[str, Any]) -> None:
+    """`write_file` of a TOML table."""
+    import tomli_w  # the only place that needs it
+
+    write_text(path, tomli_w.dumps(table))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as a table; SettingsError when it is missing or not TOML."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"configuration {path} does not exist; check the path given to --config") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"configuration {path} is not valid TOML ({error}); mend that line") from None
