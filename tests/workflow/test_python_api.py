@@ -27,15 +27,15 @@ def test_clean_returns_the_run_and_says_nothing(squares: Path, capfd: pytest.Cap
 
 
 def test_api_errors_are_the_sentences_of_the_command(squares: Path) -> None:
-    with pytest.raises(DataError, match="^nowhere does not exist; check the path$"):
+    with pytest.raises(DataError, match=r"^nowhere does not exist; check the path$"):
         scanmix.clean("nowhere")
-    with pytest.raises(SettingsError, match="^unknown profile 'x'; choose one of auto, fast, paper, official$"):
+    with pytest.raises(SettingsError, match=r"^unknown profile 'x'; choose one of auto, fast, paper, official$"):
         scanmix.clean(squares, profile="x")
-    with pytest.raises(SettingsError, match="^options: unknown key 'epoch'; the nearest known key is 'epochs'$"):
+    with pytest.raises(SettingsError, match=r"^options: unknown key 'epoch'; the nearest known key is 'epochs'$"):
         scanmix.clean(squares, epoch=3)
-    with pytest.raises(SettingsError, match="^--time-budget 'soon' is no duration"):
+    with pytest.raises(SettingsError, match=r"^--time-budget 'soon' is no duration"):
         scanmix.clean(squares, time_budget="soon")
-    with pytest.raises(DataError, match="^nothing is no run folder: name the folder of a finished run"):
+    with pytest.raises(DataError, match=r"^nothing is no run folder: name the folder of a finished run"):
         scanmix.load_run("nothing")
 
 
