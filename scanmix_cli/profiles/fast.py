@@ -27,7 +27,9 @@ GPU = Profile(
     stored_size=32,
     mean=IMAGENET_MEAN,
     std=IMAGENET_STD,
-    contrastive=ContrastiveSettings(epochs=200, batch_size=512, temperature=0.2, symmetric=True),
+    contrastive=ContrastiveSettings(
+        epochs=200, batch_size=512, learning_rate=0.3, rising_steps=500, temperature=0.2, symmetric=True
+    ),
     neighbors=NeighborSettings(),
     scan=ScanSettings(epochs=15, batch_size=512, learning_rate=2e-4),
     warmup=WarmupSettings(epochs=5, batch_size=256, view="weak"),
