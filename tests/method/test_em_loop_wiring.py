@@ -1,0 +1,294 @@
+"""Who learns from whom in the EM loop: the peers' splits and predictions, rates, gate, the start of both networks."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from toy_runs import CLASSES, shrink, toy_context, toy_images, toy_profile, train
+
+from scanmix_cli.engine.context import Context
+from scanmix_cli.method import methods, mixmatch
+from scanmix_cli.method import scanmix as loop_module
+from scanmix_cli.method.clustering import ClusteringStep
+from scanmix_cli.method.elr import ElrStep
+from scanmix_cli.method.gate import estimated_noise
+from scanmix_cli.method.learner import Learner, look, make_learner
+from scanmix_cli.method.losses import early_learning_regulariser
+from scanmix_cli.method.mixmatch import MixMatchStep
+from scanmix_cli.method.monitor import Monitor
+from scanmix_cli.method.networks import contrastive_net, scanmix_net
+from scanmix_cli.method.scanmix import Division, EMLoop
+from scanmix_cli.method.settings import Profile
+from scanmix_cli.method.split import LossHistory, divide
+from scanmix_cli.profiles.official import OFFICIAL
+
+RELEASED = shrink(OFFICIAL["cifar10"], 1, 16)
+IMAGES = toy_images(24)
+NEIGHBORS = torch.arange(24).unsqueeze(1).repeat(1, 3)
+
+
+def pair(profile: Profile, context: Context) -> list[Learner]:
+    return [make_learner(scanmix_net("small", CLASSES, context, k), profile, context) for k in (1, 2)]
+
+
+def make_loop(profile: Profile = RELEASED) -> EMLoop:
+    context = toy_context()
+    return EMLoop(pair(profile, context), IMAGES, NEIGHBORS, profile, context)
+
+
+def test_each_network_learns_from_its_peers_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[list[int], list[int], float]] = []
+
+    def record(_: MixMatchStep, clean: torch.Tensor, noisy: torch.Tensor, posterior: torch.Tensor, __: float) -> dict:
+        seen.append((clean.tolist(), noisy.tolist(), posterior[0].item()))
+        return {}
+
+    monkeypatch.setattr(MixMatchStep, "epoch", record)
+    rows = np.ones(24, dtype=bool)
+    divisions = [Division(np.full(24, 0.25), np.arange(24) < 5), Division(np.full(24, 0.75), np.arange(24) >= 20)]
+    make_loop().train_semi_supervised(0, divisions, rows)
+    assert seen == [
+        (list(range(20, 24)), list(range(20)), 0.75),
+        (list(range(5)), list(range(5, 24)), 0.25),
+    ]
+
+
+def test_each_network_clusters_under_its_peers_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[int]] = []
+
+    def record(_: ClusteringStep, __: torch.Tensor, peer: torch.Tensor) -> dict:
+        seen.append(peer.tolist())
+        return {}
+
+    monkeypatch.setattr(ClusteringStep, "epoch", record)
+    loop = make_loop()
+    outlooks = [replace(outlook, predictions=torch.full((24,), k)) for k, outlook in enumerate(loop.look())]
+    loop.train_clustering(outlooks, np.ones(24, dtype=bool))
+    assert seen == [[1] * 24, [0] * 24]
+
+
+def test_clustering_step_draws_no_partner_that_the_peer_sees_in_another_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scanmix_cli.method import clustering
+
+    drawn: list[tuple[torch.Tensor, torch.Tensor]] = []
+    original = clustering.draw_neighbors
+
+    def record(candidates: torch.Tensor, allowed: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        partners = original(candidates, allowed, generator)
+        drawn.append((candidates[:, 0], partners))  # column 0 holds the image itself
+        return partners
+
+    monkeypatch.setattr(clustering, "draw_neighbors", record)
+    context = toy_context()
+    others = torch.randint(0, 24, (24, 5), generator=torch.Generator().manual_seed(1))
+    neighbors = torch.cat([torch.arange(24).unsqueeze(1), others], dim=1)
+    assert RELEASED.clustering is not None
+    step = ClusteringStep(pair(RELEASED, context)[0], IMAGES, neighbors, RELEASED.clustering, context)
+    peer = torch.arange(24) % 2
+    for _ in range(4):
+        step.epoch(torch.arange(24), peer)
+    for anchors, partners in drawn:
+        assert torch.equal(peer[anchors], peer[partners])
+    assert any((anchors != partners).any() for anchors, partners in drawn)
+
+
+@pytest.mark.parametrize("profile", [RELEASED, toy_profile()], ids=["one optimiser", "two optimisers"])
+def test_each_step_runs_at_its_own_rate(profile: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    rates: dict[str, list[float]] = {"semi": [], "clustering": []}
+
+    def semi(self: MixMatchStep, *_: object) -> dict:
+        rates["semi"].append(self.learner.optimizer.param_groups[0]["lr"])
+        return {}
+
+    def clustering(self: ClusteringStep, *_: object) -> dict:
+        rates["clustering"].append(self.learner.cluster_optimizer.param_groups[0]["lr"])
+        return {}
+
+    monkeypatch.setattr(MixMatchStep, "epoch", semi)
+    monkeypatch.setattr(ClusteringStep, "epoch", clustering)
+    assert profile.clustering is not None
+    profile = replace(
+        profile,
+        mixmatch=replace(profile.mixmatch, learning_rate=0.5, rate_drops=(3,)),
+        clustering=replace(profile.clustering, learning_rate=0.125),
+    )
+    loop, rows = make_loop(profile), np.ones(24, dtype=bool)
+    for epoch in (0, 3):
+        outlooks = loop.look()
+        loop.train_semi_supervised(epoch, loop.divide(outlooks, rows), rows)
+        loop.train_clustering(outlooks, rows)
+    assert rates["semi"] == pytest.approx([0.5, 0.5, 0.05, 0.05])
+    assert rates["clustering"] == [0.125] * 4
+
+
+@pytest.mark.parametrize(("noise", "view", "rate"), [(0.2, "weak", 1e-5), (0.9, "strong", 1e-3)])
+def test_what_the_gate_decides_reaches_both_steps(
+    noise: float, view: str, rate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[EMLoop] = []
+
+    class Recorded(EMLoop):
+        def __init__(self, *arguments: object) -> None:
+            super().__init__(*arguments)  # type: ignore[arg-type]
+            seen.append(self)
+
+    monkeypatch.setattr(loop_module, "EMLoop", Recorded)
+    monkeypatch.setattr(loop_module, "_gate_noise", lambda *_: noise)
+    context = toy_context()
+    loop_module.run_em_loop(pair(RELEASED, context), IMAGES, NEIGHBORS, RELEASED, Monitor(), context)
+    (loop,) = seen
+    assert [step.view.name for step in (*loop.semi_steps, *loop.clustering_steps)] == [view] * 4
+    assert loop.profile.clustering is not None
+    assert loop.profile.clustering.learning_rate == rate
+
+
+def test_gate_estimates_from_both_networks_without_touching_their_history() -> None:
+    context = toy_context()
+    learners, known = pair(RELEASED, context), IMAGES.known.numpy()
+    posteriors = []
+    for learner in learners:
+        losses = look(learner.net, IMAGES, context).losses.numpy()
+        posteriors.append(divide(losses, known, LossHistory(1), RELEASED.split, context.seed))
+    noise = loop_module._gate_noise(learners, IMAGES, RELEASED, context)
+    assert noise == pytest.approx(estimated_noise(posteriors, known))
+    assert all(learner.history.rows == [] for learner in learners)
+
+
+def captured_start(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> list[Learner]:
+    """The two learners as they come to the warm-up."""
+
+    class Reached(Exception):
+        pass
+
+    found: list[Learner] = []
+
+    def stop(learners: list[Learner], *_: object) -> None:
+        found.extend(learners)
+        raise Reached
+
+    monkeypatch.setattr(methods, "warm_up", stop)
+    with pytest.raises(Reached):
+        run()
+    return found
+
+
+def test_both_networks_and_both_heads_start_from_the_scan_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = captured_start(monkeypatch, lambda: train("scanmix", toy_profile(1), IMAGES))
+    for name, value in first.net.state_dict().items():
+        assert torch.equal(second.net.state_dict()[name], value), name
+    assert torch.equal(first.net.class_head.weight, first.net.cluster_head.weight)
+    assert first.net.class_head.weight is not first.net.cluster_head.weight
+
+
+@pytest.mark.parametrize("method", ["scanmix", "pretrain+dividemix"])
+def test_without_scan_both_backbones_come_from_the_encoder(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    context = toy_context()
+    encoder = contrastive_net("small", toy_context(seed=9))
+    profile = replace(toy_profile(1), scan=None)
+    learners = captured_start(
+        monkeypatch, lambda: methods.METHODS[method](IMAGES, profile, Monitor(), context, encoder)
+    )
+    for learner in learners:
+        for name, value in encoder.backbone.state_dict().items():
+            assert torch.equal(learner.net.backbone.state_dict()[name], value), name
+    assert not torch.equal(learners[0].net.class_head.weight, learners[1].net.class_head.weight)
+
+
+def test_scan_starts_from_the_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = contrastive_net("small", toy_context(seed=9))
+    found: list[bool] = []
+
+    def record(net: torch.nn.Module, *_: object) -> None:
+        pairs = zip(net.backbone.parameters(), encoder.backbone.parameters(), strict=True)  # type: ignore[union-attr]
+        found.append(all(torch.equal(one, other) for one, other in pairs))
+
+    monkeypatch.setattr(methods, "train_scan", record)
+    for method in ("scan", "scanmix"):
+        methods.METHODS[method](IMAGES, toy_profile(1), Monitor(), toy_context(), encoder)
+    assert found == [True, True]
+
+
+def mixmatch_step(**changes: object) -> MixMatchStep:
+    context, profile = toy_context(), toy_profile()
+    learners = pair(profile, context)
+    settings = replace(profile.mixmatch, batch_size=8, view="test", **changes)  # type: ignore[arg-type]
+    return MixMatchStep(learners[0], learners[1].net, IMAGES, settings, context)
+
+
+@pytest.mark.parametrize(("mixed", "gradient"), [(True, [16.0, 48.0, 32.0]), (False, [16.0, 0.0, 16.0])])
+def test_labelled_unlabelled_and_prior_loss_are_added_with_their_weights(
+    mixed: bool, gradient: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # each loss stands in for the sum of one logit, so the bias of that class gathers one for every row it sees
+    monkeypatch.setattr(mixmatch, "soft_cross_entropy", lambda logits, _: logits[:, 0].sum())
+    monkeypatch.setattr(mixmatch, "squared_error", lambda logits, _: logits[:, 1].sum())
+    monkeypatch.setattr(mixmatch, "prior_loss", lambda logits, _: logits[:, 2].sum())
+    step = mixmatch_step(mix_unlabelled=mixed)
+    step.step(torch.arange(8), torch.arange(8, 16), torch.tensor(0.9), torch.tensor(3.0))
+    bias = step.learner.net.class_head.bias
+    assert bias.grad is not None
+    assert bias.grad.tolist() == pytest.approx(gradient)
+
+
+def test_targets_trust_the_given_label_as_far_as_the_peer_does() -> None:
+    step = mixmatch_step(temperature=1.0)
+    labelled = torch.arange(4, 12)
+    step.posterior[labelled[:4]], step.posterior[labelled[4:]] = 1.0, 0.0
+    rows = torch.cat([labelled, labelled, torch.arange(12, 20), torch.arange(12, 20)])
+    inputs = step.view(IMAGES.pixels[rows], None)
+    own, peer = step.learner.net, step.peer.eval()
+    own.train()
+    targets = step.targets(inputs, labelled, 8)
+    own.eval()
+    with torch.no_grad():
+        guess, other = own(inputs).softmax(1), peer(inputs).softmax(1)
+    expected = torch.cat([step.one_hot[labelled[:4]], guess[4:8]])
+    torch.testing.assert_close(targets[:8], expected)
+    torch.testing.assert_close(targets[8:16], expected)
+    torch.testing.assert_close(targets[16:24], (guess[16:24] + other[16:24]) / 2)
+    torch.testing.assert_close(targets[24:], targets[16:24])
+
+
+def test_weight_of_the_unlabelled_loss_rises_from_step_to_step() -> None:
+    step = mixmatch_step(lambda_u=32.0, rampup=16)
+    weights: list[float] = []
+
+    def record(*arguments: torch.Tensor) -> torch.Tensor:
+        weights.append(arguments[3].item())
+        return torch.zeros(3)
+
+    step.captured = record  # type: ignore[assignment]
+    step.epoch(torch.arange(16), torch.arange(16, 24), torch.ones(24), 2.0)
+    assert weights == [4.0, 5.0]
+
+
+def elr_step(weight: float) -> tuple[ElrStep, Context]:
+    context, settings = toy_context(), toy_profile().supervised
+    nets = [scanmix_net("small", CLASSES, context, k) for k in (1, 2, 3)]
+    settings = replace(settings, view="test", elr_weight=weight)
+    images = toy_images(24, unlabelled=0)
+    return ElrStep(nets[0], nets[1].eval(), nets[2].eval(), images, settings, context), context
+
+
+def test_elr_targets_come_from_the_peers_averaged_weights() -> None:
+    step, _ = elr_step(3.0)
+    rows = torch.arange(8)
+    with torch.no_grad():
+        peer = step.peer(step.view(step.images.pixels[rows], None)).softmax(1)
+    step.step(rows, torch.tensor(1.0))
+    torch.testing.assert_close(step.targets.average[rows], 0.3 * peer)
+
+
+def test_elr_adds_the_weighted_regulariser() -> None:
+    rows, losses = torch.arange(8), []
+    for weight in (0.0, 3.0):
+        step, _ = elr_step(weight)
+        with torch.no_grad():
+            inputs = step.view(step.images.pixels[rows], None)
+            regulariser = early_learning_regulariser(
+                step.net.train()(inputs).softmax(1), 0.3 * step.peer(inputs).softmax(1)
+            )
+        losses.append(step.step(rows, torch.tensor(1.0)).item())
+    assert losses[1] - losses[0] == pytest.approx(3 * regulariser.item(), rel=1e-3)
