@@ -7,7 +7,6 @@ from pathlib import Path
 
 from safetensors.torch import load_file, save_file
 
-from scanmix_cli.bench.machine import device_name
 from scanmix_cli.engine.checkpoints import Checkpoints
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import Compute
@@ -17,6 +16,7 @@ from scanmix_cli.method.methods import pretrain
 from scanmix_cli.method.networks import contrastive_net
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.models.network import ContrastiveNet
+from scanmix_cli.workflow.train import device_name
 
 FOLDER = "pretrained"
 

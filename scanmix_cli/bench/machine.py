@@ -16,13 +16,6 @@ from scanmix_cli.version import __version__
 _PACKAGES = {"numpy": "numpy", "scikit-learn": "sklearn", "torchvision": "torchvision", "cleanlab": "cleanlab"}
 
 
-def device_name(device: torch.device) -> str:
-    """`NVIDIA H100 80GB HBM3` or `cpu, 2 threads`."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"cpu, {torch.get_num_threads()} threads" if device.type == "cpu" else device.type
-
-
 def versions() -> dict[str, str]:
     """Versions of scanmix, Python, PyTorch and what the scores depend on, where installed."""
     found = {"scanmix": __version__, "python": platform.python_version(), "torch": torch.__version__}

@@ -76,7 +76,7 @@ def _accuracy(cells: list[dict[str, Any]], published: list[PublishedRow]) -> str
     for row in published:
         if row.best is not None:
             note = ", ".join(part for part in (row.test, "top-5" if row.metric == "top5" else "") if part)
-            figures = [f"{row.best:g}", NOTHING if row.last is None else f"{row.last:g}", *[NOTHING] * 3]
+            figures = [str(row.best), NOTHING if row.last is None else str(row.last), *[NOTHING] * 3]
             rows.append((row.method + (f" ({note})" if note else ""), NOTHING, *figures, row.source))
     return _table(header, rows)
 

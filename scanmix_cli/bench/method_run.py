@@ -28,6 +28,7 @@ from scanmix_cli.method.methods import METHODS, Outcome
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.workflow.plan import DataFacts
+from scanmix_cli.workflow.train import device_name
 
 TOP = 5  # the second accuracy that WebVision and Mini-ImageNet tables print
 
@@ -186,7 +187,7 @@ def _costs(run: MethodRun, encoder: Encoder | None, context: Context, wall: floa
         "supervised_epochs": run.profile.supervised.epochs,
         "pretrain_epochs": run.profile.contrastive.epochs if run.profile.contrastive and encoder else 0,
         "backbone": run.profile.backbone,
-        "device": machine.device_name(run.compute.device),
+        "device": device_name(run.compute.device),
         "arithmetic": run.compute.precision,
         "pretrain_device": None if encoder is None else encoder.device,
         "versions": machine.versions(),

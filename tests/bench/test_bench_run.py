@@ -195,7 +195,7 @@ def test_cifar10_in_torchvision_layout(tmp_path: Path, capsys: pytest.CaptureFix
     assert printed["cells"][0]["images"] == "non-canonical"
     text = (tmp_path / "out" / "results.md").read_text()
     assert "images: non-canonical" in text
-    assert "| ScanMix | - | 91 | 90.3 | - | - | - | ScanMix, Sachdeva et al. 2023, arXiv 2103.11395 |" in text
+    assert "| ScanMix | - | 91.0 | 90.3 | - | - | - | ScanMix, Sachdeva et al. 2023, arXiv 2103.11395 |" in text
 
 
 @pytest.mark.parametrize(("write", "name"), [(write_mini_imagenet, "blue-mini-imagenet")])
