@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import math
 import types
 import typing
 from typing import Any, TypeVar
@@ -73,7 +74,9 @@ def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
         value = float(value)
     if not isinstance(value, hint) or (isinstance(value, bool) and hint is not bool):
         raise SettingsError(f"{where} must be {_name(hint)}; got {value!r}")
-    if isinstance(value, int | float) and not 0 <= value < float("inf"):
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SettingsError(f"{where} must be a finite number; got {value!r}")
+    if isinstance(value, int | float) and value < 0:
         raise SettingsError(f"{where} must not be negative; got {value!r}")
     return value
 

@@ -66,6 +66,12 @@ def test_keys_left_out_come_from_the_defaults() -> None:
         ({"mean": 0.5}, "mean must be a list of 3 entries, each a number; got 0.5"),
         ({"mixmatch": {"rate_drops": [40, "50"]}}, "mixmatch: rate_drops must be a whole number; got '50'"),
         ({"mixmatch": 5}, "mixmatch must be a table of settings; got 5"),
+        ({"mixmatch": {"alpha": -0.5}}, "mixmatch: alpha must not be negative; got -0.5"),
+        ({"mixmatch": {"epochs": -1}}, "mixmatch: epochs must not be negative; got -1"),
+        ({"mixmatch": {"alpha": float("nan")}}, "mixmatch: alpha must be a finite number; got nan"),
+        ({"mixmatch": {"alpha": float("inf")}}, "mixmatch: alpha must be a finite number; got inf"),
+        ({"order": "paralel"}, "order must be one of sequential, parallel; got 'paralel'"),
+        ({"warmup": {"scope": 1}}, "warmup: scope must be one of head, network; got 1"),
         ({"contrastive": True}, "contrastive must be a table of settings; got True"),
     ],
 )

@@ -146,6 +146,7 @@ def test_a_value_wanted_once_is_computed_once_a_run(tmp_path: Path) -> None:
     assert len(calls) == 1
     without = Context(CPU, 0)
     without.once("neighbors", compute)
+    without.once("neighbors", compute)
     assert len(calls) == 2
 
 
