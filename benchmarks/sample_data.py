@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from scanmix_cli.cli.train import read_request
 from scanmix_cli.data.cache import default_cache_dir
 from scanmix_cli.data.pixels import load_pixels
 from scanmix_cli.data.sources import read_samples
@@ -28,9 +27,11 @@ from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.evidence.verdicts import judge
 from scanmix_cli.method.methods import METHODS
 from scanmix_cli.method.monitor import Monitor
+from scanmix_cli.profiles import fast
 from scanmix_cli.report.files import cleaned_labels
 from scanmix_cli.report.table import build_report
 from scanmix_cli.workflow.classifier import make_classifier
+from scanmix_cli.workflow.request import read_request
 from scanmix_cli.workflow.train import image_set, train_rows
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -84,8 +85,9 @@ def train(data: Path, seed: int, run: Path) -> dict:
 def cross_entropy(data: Path, run: Path, summary: dict, truth: pd.Series) -> Figures:
     """Plain cross-entropy training of the same network for as many seconds as the run's own training took."""
     samples = read_samples(data)
-    request, profile = read_request(run / "config.toml", {})
-    assert profile is not None
+    request, given = read_request(run / "config.toml", {})
+    assert given is not None
+    profile = given.profile(fast.CPU)  # all of it: the file of a finished run is complete
     pixels = load_pixels(samples, profile.stored_size, workers=2, cache_dir=default_cache_dir())
     seconds = sum(taken for stage, taken in summary["seconds"].items() if stage not in ("decoding", "total"))
     budget = Budget(seconds, {"cross-entropy": 1.0})
