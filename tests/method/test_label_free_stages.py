@@ -6,9 +6,8 @@ import pytest
 import torch
 from toy_runs import shrink, toy_context, toy_images, toy_profile, train
 
-from scanmix_cli.method import methods, simclr
+from scanmix_cli.method import methods, moco, simclr
 from scanmix_cli.method import scan as scan_stage
-from scanmix_cli.method.moco import train_moco
 from scanmix_cli.method.networks import contrastive_net, scanmix_net
 from scanmix_cli.method.scan import BestState, selection_loss, train_scan
 from scanmix_cli.profiles.official import OFFICIAL
@@ -127,7 +126,52 @@ def test_moco_trains_the_query_network_and_drags_the_keys_along() -> None:
     assert profile.contrastive is not None
     net = contrastive_net("small", context)
     start = net.backbone.stem[0].weight.detach().clone()
-    train_moco(net, toy_images(32), profile.contrastive, context)
+    moco.train_moco(net, toy_images(32), profile.contrastive, context)
     assert not torch.equal(net.backbone.stem[0].weight, start)
     assert [row["stage"] for row in context.history.rows] == ["moco", "moco"]
     assert all(parameter.requires_grad for parameter in net.parameters())
+
+
+def test_simclr_uses_the_profiles_temperature_and_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[object, ...]] = []
+    original = simclr.nt_xent
+
+    def record(first: torch.Tensor, second: torch.Tensor, *rest: object) -> torch.Tensor:
+        seen.append(rest)
+        return original(first, second, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(simclr, "nt_xent", record)
+    for symmetric in (False, True):
+        context, settings = toy_context(), toy_profile().contrastive
+        assert settings is not None
+        settings = replace(settings, epochs=1, batch_size=8, temperature=0.25, symmetric=symmetric)
+        simclr.train_simclr(contrastive_net("small", context), toy_images(8), settings, context)
+    assert seen == [(0.25, False), (0.25, True)]
+
+
+def test_moco_queues_its_keys_and_lets_the_key_network_follow(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[torch.Tensor, torch.Tensor]] = []
+    momenta: list[float] = []
+    original = moco.info_nce
+
+    def loss(queries: torch.Tensor, keys: torch.Tensor, queue: torch.Tensor, temperature: float) -> torch.Tensor:
+        calls.append((keys, queue))
+        assert not keys.requires_grad
+        return original(queries, keys, queue, temperature)
+
+    def follow(key_net: torch.nn.Module, query_net: torch.nn.Module, momentum: float) -> None:
+        assert len(calls) == len(momenta), "keys are computed after the key network has moved"
+        assert key_net is not query_net
+        momenta.append(momentum)
+
+    monkeypatch.setattr(moco, "info_nce", loss)
+    monkeypatch.setattr(moco, "follow", follow)
+    context, settings = toy_context(), shrink(OFFICIAL["webvision"], 1, 16, batch=8).contrastive
+    assert settings is not None
+    moco.train_moco(contrastive_net("small", context), toy_images(32), settings, context)
+    assert momenta == [0.999] * 4
+    assert all(queue.shape == (16, 128) for _, queue in calls)
+    first, second, third, fourth = calls
+    assert torch.equal(second[1][:8], first[0])
+    assert torch.equal(third[1], torch.cat([first[0], second[0]]))
+    assert torch.equal(fourth[1], torch.cat([third[0], second[0]])), "the oldest keys give way"

@@ -9,6 +9,8 @@ import torch
 from toy_runs import CLASSES, shrink, toy_context, toy_images, toy_profile, train
 
 from scanmix_cli.errors import SettingsError
+from scanmix_cli.method import supervised
+from scanmix_cli.method.images import forward_all
 from scanmix_cli.method.methods import METHODS
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.profiles.official import OFFICIAL
@@ -60,6 +62,9 @@ def test_method_trains_and_gives_finite_evidence(method: str) -> None:
     known = images.known.numpy()
     assert evidence.probability_sum.sum(1) == pytest.approx(EPOCHS * looks, rel=1e-4)
     assert evidence.final_probability.sum(1) == pytest.approx(1.0, rel=1e-4)
+    context = toy_context()
+    logits = torch.stack([forward_all(net, net, images, context) for net in outcome.nets]).sum(0)
+    assert np.allclose(evidence.final_probability, logits.softmax(1).numpy(), atol=1e-6), "logits are summed"
     assert evidence.final_probability[~known].std() > 0, "unlabelled images are predicted too"
     for sums in (evidence.loss_sum, evidence.given_probability_sum, evidence.posterior_sum):
         assert (sums[~known] == 0).all()
@@ -124,3 +129,20 @@ def test_wrong_labels_look_wrong_after_a_short_training() -> None:
     posterior = outcome.evidence.posterior_sum / outcome.evidence.observations
     assert posterior[right].mean() > posterior[wrong].mean() + 0.3
     assert (outcome.evidence.final_probability.argmax(1) == np.arange(72) % CLASSES).mean() > 0.9
+
+
+def test_only_mixup_mixes(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares: list[float] = []
+    original = supervised.mixup
+
+    def record(*arguments: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        shares.append(arguments[3].item())
+        return original(*arguments)
+
+    monkeypatch.setattr(supervised, "mixup", record)
+    train("cross-entropy", toy_profile(1), toy_images(32))
+    assert set(shares) == {1.0}
+    shares.clear()
+    train("mixup", toy_profile(1), toy_images(32))
+    assert all(0.5 <= share < 1 for share in shares)
+    assert len(set(shares)) == len(shares) > 0
