@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from scanmix_cli.cli import options
-from scanmix_cli.cli.decoding import decoding_progress
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.engine.progress import make_reporter
 from scanmix_cli.engine.run_folder import check_free, choose_folder
@@ -149,8 +148,7 @@ def train(
     destination = Destination(folder, overwrite, resume, not no_keep_checkpoints, not no_html)
     reporter = make_reporter(quiet, verbose > 0)
     try:
-        with decoding_progress() as on_decoding:
-            run = run_training(samples, request, destination, reporter, given, None if quiet else on_decoding)
+        run = run_training(samples, request, destination, reporter, given)
     except KeyboardInterrupt:
         raise Interrupted(interrupted(folder, context.obj or [])) from None
     finally:

@@ -5,13 +5,17 @@ from pathlib import Path
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
+HEADLINES = ("loss", "loss_x", "noise_estimate", "test_accuracy")  # what a person wants to see; log.txt has all
 PLAIN_SECONDS = 5.0  # plain lines come at most this often within a stage
 
 
 class Reporter(Protocol):
-    """Told of every stage, of every finished epoch of it, and of what a person should read in between."""
+    """Told of images read, of every stage and every finished epoch of it, and of what a person should read."""
+
+    def decoding(self, done: int, total: int) -> None: ...
 
     def stage(self, name: str, total: int) -> None: ...
 
@@ -27,8 +31,15 @@ def describe(values: dict[str, float]) -> str:
     return " · ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in values.items())
 
 
+def headlines(values: dict[str, float]) -> str:
+    """`describe` of the few values that fit a line."""
+    return describe({name: values[name] for name in HEADLINES if name in values})
+
+
 class Silent:
     """Says nothing."""
+
+    def decoding(self, done: int, total: int) -> None: ...
 
     def stage(self, name: str, total: int) -> None: ...
 
@@ -40,20 +51,20 @@ class Silent:
 
 
 class Plain(Silent):
-    """Lines of text, for logs and pipes; every epoch, or one in `seconds` and the last of each stage."""
+    """Lines of text, for logs and pipes: headlines at most every few seconds, or all of every epoch when verbose."""
 
-    def __init__(self, console: Console, seconds: float = PLAIN_SECONDS) -> None:
-        self.console, self.seconds, self.last = console, seconds, 0.0
+    def __init__(self, console: Console, verbose: bool = False) -> None:
+        self.console, self.verbose, self.last = console, verbose, 0.0
 
     def stage(self, name: str, total: int) -> None:
         self.last = 0.0
 
     def epoch(self, name: str, finished: int, total: int, values: dict[str, float]) -> None:
         now = time.monotonic()
-        if finished < total and now - self.last < self.seconds:
+        if finished < total and now - self.last < PLAIN_SECONDS and not self.verbose:
             return
         self.last = now
-        self.message(f"{name} {finished}/{total} · {describe(values)}")
+        self.message(f"{name} {finished}/{total} · {describe(values) if self.verbose else headlines(values)}")
 
     def message(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
@@ -64,15 +75,22 @@ class Live:
 
     def __init__(self, console: Console) -> None:
         self.progress = Progress(
-            TextColumn("{task.description:<12}"),
-            BarColumn(bar_width=20),
-            TextColumn("{task.completed}/{task.total}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[values]}"),
+            TextColumn("{task.description}", table_column=Column(min_width=9, no_wrap=True)),
+            BarColumn(bar_width=10, table_column=Column(min_width=10)),
+            MofNCompleteColumn(table_column=Column(min_width=7, no_wrap=True)),
+            TimeRemainingColumn(compact=True, table_column=Column(min_width=5, no_wrap=True)),
+            TextColumn("{task.fields[values]}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             console=console,
+            expand=True,
         )
         self.task: TaskID | None = None
+        self.reading: TaskID | None = None
+
+    def decoding(self, done: int, total: int) -> None:
+        self.progress.start()
+        if self.reading is None:
+            self.reading = self.progress.add_task("images", total=total, values="reading")
+        self.progress.update(self.reading, completed=done, total=total)
 
     def stage(self, name: str, total: int) -> None:
         self.progress.start()
@@ -80,7 +98,7 @@ class Live:
 
     def epoch(self, name: str, finished: int, total: int, values: dict[str, float]) -> None:
         if self.task is not None:
-            self.progress.update(self.task, completed=finished, total=total, values=describe(values))
+            self.progress.update(self.task, completed=finished, total=total, values=headlines(values))
 
     def message(self, text: str) -> None:
         self.progress.console.print(text, highlight=False, markup=False, soft_wrap=True)
@@ -94,6 +112,9 @@ class Logged:
 
     def __init__(self, inner: Reporter, path: Path) -> None:
         self.inner, self.file = inner, path.open("a", encoding="utf-8", errors="backslashreplace")
+
+    def decoding(self, done: int, total: int) -> None:
+        self.inner.decoding(done, total)
 
     def stage(self, name: str, total: int) -> None:
         self._write(f"{name} starts, {total} epochs")
@@ -122,5 +143,5 @@ def make_reporter(quiet: bool, verbose: bool = False) -> Reporter:
         return Silent()
     console = Console(stderr=True)
     if verbose:
-        return Plain(console, 0.0)
+        return Plain(console, verbose=True)
     return Live(console) if console.is_terminal else Plain(console)

@@ -3,7 +3,6 @@
 import os
 import platform
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,8 +39,6 @@ from scanmix_cli.workflow.classifier import Classifier, make_classifier, save_cl
 from scanmix_cli.workflow.plan import DataFacts, Plan, check_names, make_plan
 from scanmix_cli.workflow.request import Given, Request
 
-OnProgress = Callable[[int, int], None]  # images done, images in all
-
 OTHER_SHARE = 0.03  # of a time budget: pixels, verdicts and files after training
 
 
@@ -70,7 +67,6 @@ def train(
     destination: Destination,
     reporter: Reporter,
     given: Given | None = None,
-    on_decoding: OnProgress | None = None,
 ) -> Run:
     """Train on `samples` and write the run folder. Raises a ScanmixError for everything a user can mend."""
     began = time.monotonic()
@@ -82,7 +78,7 @@ def train(
         samples,
         workers=request.workers or os.cpu_count() or 1,
         cache_dir=default_cache_dir(),
-        on_progress=on_decoding,
+        on_progress=reporter.decoding,
     )
     pixels = load(SCAN_SIZE)
     require_readable(samples, pixels)

@@ -25,6 +25,28 @@ def test_plain_lines_are_rare_but_the_last_epoch_is_always_told() -> None:
     assert len(lines) == 2
 
 
+def test_plain_lines_hold_the_headlines_and_all_values_when_verbose() -> None:
+    values = {"loss_x": 1.5, "links_kept": 3.0, "noise_estimate": 0.2}
+    shown = []
+    for verbose in (False, True):
+        stream = io.StringIO()
+        Plain(Console(file=stream, width=40), verbose).epoch("scanmix", 1, 1, values)
+        shown.append(stream.getvalue())
+    assert shown[0] == "scanmix 1/1 · loss x 1.5 · noise estimate 0.2\n"
+    assert shown[1] == "scanmix 1/1 · loss x 1.5 · links kept 3 · noise estimate 0.2\n"
+
+
+def test_live_bar_counts_images_read() -> None:
+    stream = io.StringIO()
+    reporter = Live(Console(file=stream, force_terminal=True, width=120))
+    reporter.decoding(10, 40)
+    reporter.decoding(40, 40)
+    reporter.close()
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue())
+    assert "images" in shown
+    assert "40/40" in shown
+
+
 def test_long_messages_and_brackets_stay_as_they_are() -> None:
     stream = io.StringIO()
     text = "gate: [red]estimated[/red] noise 0.123, " + "x" * 90
