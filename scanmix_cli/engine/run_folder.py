@@ -48,21 +48,26 @@ def check_free(folder: Path, overwrite: bool, resume: bool) -> None:
         raise SettingsError(
             f"run folder {folder} exists already; use --overwrite to replace it, --resume to go on, or another --out"
         )
-    foreign = [name for name in entries if name not in CONTENTS]
+    foreign = [name for name in entries if name not in CONTENTS and not _half_written(name)]
     if foreign:
         raise SettingsError(f"{folder} holds {foreign[0]}, which is no part of a run; name another folder with --out")
+
+
+def _half_written(name: str) -> bool:
+    """Whether a killed run left this temporary file of `write_file`."""
+    match = re.fullmatch(r"\.(.+)\.\d+\.tmp", name)
+    return match is not None and match[1] in CONTENTS
 
 
 def open_folder(folder: Path, overwrite: bool, resume: bool) -> Path:
     """Create the folder; when overwriting, what an earlier run left there goes first."""
     try:
         if overwrite and not resume and folder.is_dir():
-            for name in CONTENTS:
-                path = folder / name
+            for path in [entry for entry in folder.iterdir() if entry.name in CONTENTS or _half_written(entry.name)]:
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
                 else:
-                    path.unlink(missing_ok=True)
+                    path.unlink()
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"run folder {folder} cannot be made ({error.strerror}); name another one with --out") from None

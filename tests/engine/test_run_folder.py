@@ -56,6 +56,20 @@ def test_files_that_are_no_run_are_never_overwritten() -> None:
         check_free(Path("photos/cat.jpg"), overwrite=True, resume=False)
 
 
+def test_one_file_of_a_run_does_not_make_the_others_fair_game() -> None:
+    folder = earlier_run()
+    (folder / "thesis.tex").write_text("years of work", encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"holds thesis\.tex, which is no part of a run"):
+        check_free(folder, overwrite=True, resume=False)
+    open_folder(folder, overwrite=True, resume=False)
+    assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
+
+
+def test_the_note_of_the_newest_run_is_no_folder() -> None:
+    with pytest.raises(SettingsError, match="is where the newest run is noted; name another folder with --out"):
+        check_free(Path("scanmix-runs/latest"), overwrite=True, resume=False)
+
+
 def test_resuming_needs_a_run() -> None:
     with pytest.raises(SettingsError, match="holds no run to resume; start it without --resume"):
         check_free(Path("new"), overwrite=False, resume=True)
@@ -68,6 +82,17 @@ def test_overwriting_empties_and_resuming_keeps() -> None:
     open_folder(folder, overwrite=True, resume=False)
     assert list(folder.iterdir()) == []
     assert open_folder(Path("deep/new"), overwrite=False, resume=False).is_dir()
+
+
+def test_what_a_killed_run_left_half_written_is_overwritten() -> None:
+    folder = earlier_run()
+    (folder / ".metrics.csv.4711.tmp").write_bytes(b"sta")
+    check_free(folder, overwrite=True, resume=False)
+    open_folder(folder, overwrite=True, resume=False)
+    assert list(folder.iterdir()) == []
+    (folder / ".notes.txt.4711.tmp").write_bytes(b"mine")
+    with pytest.raises(SettingsError, match=r"holds \.notes\.txt\.4711\.tmp, which is no part of a run"):
+        check_free(folder, overwrite=True, resume=False)
 
 
 def test_a_folder_that_cannot_be_made_is_a_sentence() -> None:
