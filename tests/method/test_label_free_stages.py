@@ -64,7 +64,7 @@ def test_scan_keeps_the_epoch_with_the_lowest_loss(monkeypatch: pytest.MonkeyPat
     scores, weights = [3.0, 1.0, 2.0], []
 
     def score(given: torch.nn.Module, *_: object) -> float:
-        weights.append(given.cluster_head.weight.detach().clone())  # type: ignore[union-attr]
+        weights.append(given.cluster_head.weight.detach().clone())  # type: ignore[union-attr, operator]
         return scores[len(weights) - 1]
 
     monkeypatch.setattr(scan_stage, "selection_loss", score)

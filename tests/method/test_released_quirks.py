@@ -162,7 +162,7 @@ def test_guessing_in_training_mode_uses_statistics_of_each_view() -> None:
 @pytest.mark.parametrize("order", ["sequential", "parallel"])
 def test_parallel_networks_learn_from_clones_of_the_epochs_start(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
     context, images = toy_context(), toy_images()
-    profile = replace(mended(), order=order)
+    profile = replace(mended(), order=order)  # type: ignore[arg-type]
     loop = EMLoop(pair(profile, context), images, NEIGHBORS, profile, context)
     start = weights(loop.learners[0].net)
     with torch.no_grad():
