@@ -64,7 +64,8 @@ class Plain(Silent):
         if finished < total and now - self.last < PLAIN_SECONDS and not self.verbose:
             return
         self.last = now
-        self.message(f"{name} {finished}/{total} · {describe(values) if self.verbose else headlines(values)}")
+        told = describe(values) if self.verbose else headlines(values)
+        self.message(" · ".join(filter(None, (f"{name} {finished}/{total}", told))))
 
     def message(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)

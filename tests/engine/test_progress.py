@@ -34,6 +34,9 @@ def test_plain_lines_hold_the_headlines_and_all_values_when_verbose() -> None:
         shown.append(stream.getvalue())
     assert shown[0] == "scanmix 1/1 · loss x 1.5 · noise estimate 0.2\n"
     assert shown[1] == "scanmix 1/1 · loss x 1.5 · links kept 3 · noise estimate 0.2\n"
+    stream = io.StringIO()
+    Plain(Console(file=stream, width=40)).epoch("neighbors", 1, 1, {"vote_agreement": 0.5})
+    assert stream.getvalue() == "neighbors 1/1\n", "nothing to tell: no lone separator"
 
 
 def test_live_bar_counts_images_read() -> None:
