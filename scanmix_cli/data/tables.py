@@ -17,7 +17,6 @@ TEXT_SUFFIXES = frozenset({".csv", ".tsv", ".txt"})
 JSON_SUFFIXES = frozenset({".jsonl", ".ndjson", ".json"})
 PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
 _CHUNK = 10_000  # rows turned into columns at a time, which keeps memory and garbage collection small
-TABLE_SUFFIXES = TEXT_SUFFIXES | JSON_SUFFIXES | PARQUET_SUFFIXES
 
 
 @dataclass

@@ -70,7 +70,7 @@ def scanmix(
     """The paper's method: every stage that the profile has. `encoder` skips the contrastive stage."""
     encoder = encoder or pretrain(images, profile, context)
     neighbors = neighbors_of(encoder, images, profile, monitor, context)
-    nets = [scanmix_net(profile.backbone, images.classes, context, seed_offset=k) for k in (1, 2)]
+    nets = _pair(images, profile, context)
     for net in nets:
         load_backbone(net, encoder)
     if profile.scan is not None:
@@ -86,7 +86,7 @@ def pretrain_dividemix(
 ) -> Outcome:
     """The paper's ablation: contrastive encoder, warm-up, DivideMix; no SCAN, no clustering step."""
     encoder = encoder or pretrain(images, profile, context)
-    nets = [scanmix_net(profile.backbone, images.classes, context, seed_offset=k) for k in (1, 2)]
+    nets = _pair(images, profile, context)
     for net in nets:
         load_backbone(net, encoder)
     return _two_networks(nets, images, None, replace(profile, clustering=None), monitor, context)
@@ -103,7 +103,7 @@ def dividemix(
         warmup=replace(profile.warmup, scope="network", view="weak"),
         mixmatch=replace(profile.mixmatch, view="weak"),
     )
-    nets = [scanmix_net(profile.backbone, images.classes, context, seed_offset=k) for k in (1, 2)]
+    nets = _pair(images, profile, context)
     return _two_networks(nets, images, None, plain, monitor, context)
 
 
@@ -128,25 +128,21 @@ def cross_entropy(
     images: ImageSet, profile: Profile, monitor: Monitor, context: Context, encoder: ContrastiveNet | None = None
 ) -> Outcome:
     """One network trained with the given labels as they are."""
-    net = scanmix_net(profile.backbone, images.classes, context, seed_offset=1)
-    evidence = train_supervised(net, images, profile.supervised, profile.split, False, monitor, context)
-    return Outcome([net], evidence, None)
+    return _one_network(images, profile, monitor, context, use_mixup=False)
 
 
 def mixup(
     images: ImageSet, profile: Profile, monitor: Monitor, context: Context, encoder: ContrastiveNet | None = None
 ) -> Outcome:
     """One network trained with mixed images and labels."""
-    net = scanmix_net(profile.backbone, images.classes, context, seed_offset=1)
-    evidence = train_supervised(net, images, profile.supervised, profile.split, True, monitor, context)
-    return Outcome([net], evidence, None)
+    return _one_network(images, profile, monitor, context, use_mixup=True)
 
 
 def elr(
     images: ImageSet, profile: Profile, monitor: Monitor, context: Context, encoder: ContrastiveNet | None = None
 ) -> Outcome:
     """ELR+."""
-    nets = [scanmix_net(profile.backbone, images.classes, context, seed_offset=k) for k in (1, 2)]
+    nets = _pair(images, profile, context)
     averaged, evidence = train_elr(nets, images, profile.supervised, profile.split, monitor, context)
     return Outcome(averaged, evidence, None)
 
@@ -162,6 +158,17 @@ METHODS: dict[str, Method] = {
     "pretrain+dividemix": pretrain_dividemix,
     "scanmix": scanmix,
 }
+
+
+def _pair(images: ImageSet, profile: Profile, context: Context) -> list[ScanMixNet]:
+    """Two fresh networks with different weights."""
+    return [scanmix_net(profile.backbone, images.classes, context, seed_offset=k) for k in (1, 2)]
+
+
+def _one_network(images: ImageSet, profile: Profile, monitor: Monitor, context: Context, use_mixup: bool) -> Outcome:
+    net = scanmix_net(profile.backbone, images.classes, context, seed_offset=1)
+    evidence = train_supervised(net, images, profile.supervised, profile.split, use_mixup, monitor, context)
+    return Outcome([net], evidence, None)
 
 
 def _two_networks(
