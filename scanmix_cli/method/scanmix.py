@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from scanmix_cli.engine.context import Context
-from scanmix_cli.evidence.evidence import Evidence
+from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.method.clustering import ClusteringStep
 from scanmix_cli.method.em_view import EMView
 from scanmix_cli.method.gate import apply_gate, estimated_noise
@@ -125,15 +125,15 @@ class EMLoop:
 
     def divide(self, outlooks: list[Outlook], rows: np.ndarray) -> list[Division]:
         """Split the labels of both networks into clean and noisy, and add what was seen to the evidence."""
-        divisions = []
+        divisions, views = [], []
         for learner, outlook in zip(self.learners, outlooks, strict=True):
             losses = outlook.losses.cpu().numpy()
             posterior = divide(losses, self.known, learner.history, self.profile.split, self.context.seed)
             clean = select_clean(posterior, self.known & rows, self.profile.split.threshold)
             clean = rescue_classes(clean, posterior, np.where(rows, self.labels, -1), self.images.classes)
             divisions.append(Division(posterior, clean))
-            self.evidence.add(self.labels, outlook.probabilities.cpu().numpy(), losses, posterior)
-        self.evidence.final_posterior[:] = np.mean([d.posterior for d in divisions], axis=0)
+            views.append(View(outlook.probabilities.cpu().numpy(), losses, posterior))
+        self.evidence.add(self.labels, views)
         return divisions
 
     def train_semi_supervised(self, epoch: float, divisions: list[Division], rows: np.ndarray) -> dict[str, float]:

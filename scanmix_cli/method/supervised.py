@@ -6,7 +6,7 @@ from torch import Tensor
 
 from scanmix_cli.engine.checkpoints import Stateful
 from scanmix_cli.engine.context import Context
-from scanmix_cli.evidence.evidence import Evidence
+from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.method.images import ImageSet, forward_all, to_layout
 from scanmix_cli.method.learner import look
 from scanmix_cli.method.losses import cosine_rate, soft_cross_entropy
@@ -90,8 +90,7 @@ class SupervisedJudge:
         outlook = look(nets[0], self.images, self.context)
         losses = outlook.losses.cpu().numpy()
         posterior = divide(losses, self.labels >= 0, self.history, self.split, self.context.seed)
-        self.evidence.add(self.labels, outlook.probabilities.cpu().numpy(), losses, posterior)
-        self.evidence.final_posterior[:] = posterior.astype(np.float32)
+        self.evidence.add(self.labels, [View(outlook.probabilities.cpu().numpy(), losses, posterior)])
 
     def conclude(self, nets: list[ScanMixNet]) -> Evidence:
         """The evidence with the final probabilities of the networks' summed logits."""

@@ -10,7 +10,7 @@ from torch import nn
 from scanmix_cli.engine.checkpoints import Checkpoints, Stateful
 from scanmix_cli.engine.context import MetricRows
 from scanmix_cli.errors import SettingsError
-from scanmix_cli.evidence.evidence import Evidence
+from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.method.split import LossHistory
 
 
@@ -54,7 +54,8 @@ def test_networks_optimisers_and_the_generator_go_on_as_if_nothing_had_happened(
 
 def test_evidence_history_and_metrics_come_back(tmp_path: Path) -> None:
     evidence, history, rows = Evidence.empty(3, 2), LossHistory(5), MetricRows()
-    evidence.add(np.array([0, -1, 1]), np.array([[0.9, 0.1], [0.5, 0.5], [0.7, 0.3]]), np.ones(3), np.full(3, 0.25))
+    view = View(np.array([[0.9, 0.1], [0.5, 0.5], [0.7, 0.3]]), np.ones(3), np.full(3, 0.25))
+    evidence.add(np.array([0, -1, 1]), [view])
     history.add(np.array([0.0, 0.5, 1.0]))
     rows.rows.append({"stage": "scanmix", "epoch": 1, "precision": np.float64(0.5)})
     state: dict[str, Stateful] = {"evidence": evidence, "history": history, "metrics": rows}
@@ -68,7 +69,7 @@ def test_evidence_history_and_metrics_come_back(tmp_path: Path) -> None:
         assert type(found.state_dict()[name]) is type(value)
     assert found_rows.rows == [{"stage": "scanmix", "epoch": 1, "precision": 0.5}]
     assert found_history.add(np.array([1.0, 0.5, 0.0])).tolist() == [0.5, 0.5, 0.5]
-    found.add(np.array([0, -1, 1]), np.full((3, 2), 0.5), np.ones(3), np.ones(3))
+    found.add(np.array([0, -1, 1]), [View(np.full((3, 2), 0.5), np.ones(3), np.ones(3))])
     assert found.observations == 2
     assert found.posterior_sum.tolist() == [1.25, 0.0, 1.25]
 

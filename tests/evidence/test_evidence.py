@@ -3,29 +3,65 @@
 import numpy as np
 import pytest
 
-from scanmix_cli.evidence.evidence import Evidence
+from scanmix_cli.evidence.evidence import SNAPSHOTS, Evidence, View
 
 LABELS = np.array([0, 1, -1])
 PROBABILITIES = np.array([[0.7, 0.3], [0.6, 0.4], [0.2, 0.8]])
 LOSSES = np.array([0.5, 1.5, 9.0])
 POSTERIOR = np.array([0.9, 0.2, 0.7])
+VIEW = View(PROBABILITIES, LOSSES, POSTERIOR)
 
 
-def test_sums_grow_by_one_view_and_skip_unlabelled_images() -> None:
+def test_sums_grow_by_every_view_and_skip_unlabelled_images() -> None:
     evidence = Evidence.empty(3, 2)
-    for _ in range(2):
-        evidence.add(LABELS, PROBABILITIES, LOSSES, POSTERIOR)
-    assert evidence.observations == 2
+    evidence.add(LABELS, [VIEW, VIEW])
+    assert (evidence.observations, evidence.epochs) == (2, 1)
     assert evidence.loss_sum == pytest.approx([1.0, 3.0, 0.0])
     assert evidence.given_probability_sum == pytest.approx([1.4, 0.8, 0.0])
     assert evidence.posterior_sum == pytest.approx([1.8, 0.4, 0.0])
     assert evidence.disagreement_sum.tolist() == [0, 2, 0]
     assert evidence.probability_sum == pytest.approx(2 * PROBABILITIES)
+    assert evidence.final_posterior == pytest.approx(POSTERIOR)
+
+
+def test_consensus_counts_the_epochs_in_which_both_networks_predict_the_same_class() -> None:
+    evidence = Evidence.empty(3, 2)
+    other = View(np.array([[0.6, 0.4], [0.1, 0.9], [0.9, 0.1]]), LOSSES, POSTERIOR)
+    evidence.add(LABELS, [VIEW, other])
+    evidence.add(LABELS, [VIEW, VIEW])
+    assert evidence.consensus_sum.tolist() == [2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("epochs", "kept"),
+    [
+        (3, [0, 1, 2]),
+        (16, list(range(16))),
+        (17, [0, 2, 4, 6, 8, 10, 12, 14, 16]),
+        (100, [0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96]),
+    ],
+)
+def test_history_keeps_evenly_spaced_epochs_in_bounded_memory(epochs: int, kept: list[int]) -> None:
+    evidence = Evidence.empty(2, 2)
+    for epoch in range(epochs):
+        share = epoch / 128
+        evidence.add(np.array([0, -1]), [View(np.array([[share, 1 - share]] * 2), np.ones(2), np.ones(2))])
+    used = evidence.history_epochs >= 0
+    assert evidence.history.shape == (2, SNAPSHOTS)
+    assert evidence.history_epochs[used].tolist() == kept
+    assert evidence.history[0, used].tolist() == [epoch / 128 for epoch in kept]
+    assert not evidence.history[1].any(), "unlabelled"
+
+
+def test_history_is_the_mean_over_the_networks() -> None:
+    evidence = Evidence.empty(3, 2)
+    evidence.add(LABELS, [VIEW, View(1 - PROBABILITIES, LOSSES, POSTERIOR)])
+    assert evidence.history[:2, 0].tolist() == [0.5, 0.5]
 
 
 def test_state_survives_a_checkpoint() -> None:
     evidence = Evidence.empty(3, 2)
-    evidence.add(LABELS, PROBABILITIES, LOSSES, POSTERIOR)
+    evidence.add(LABELS, [VIEW])
     other = Evidence.empty(3, 2)
     other.load_state_dict(evidence.state_dict())
     assert other.observations == 1

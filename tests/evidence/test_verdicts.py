@@ -5,7 +5,7 @@ import pytest
 
 from scanmix_cli.errors import RunError
 from scanmix_cli.evidence import scores
-from scanmix_cli.evidence.evidence import Evidence
+from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.evidence.verdicts import actions, judge, suggest
 
 IMAGES, CLASSES, EPOCHS = 400, 5, 8
@@ -25,7 +25,7 @@ def gathered(noise: float, seed: int = 0) -> tuple[Evidence, np.ndarray, np.ndar
         logits[rows, truth] += 2.5
         probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
         losses = -np.log(probabilities[rows, np.maximum(labels, 0)])
-        evidence.add(labels, probabilities, losses, 1 / (1 + np.exp(losses - 2)))
+        evidence.add(labels, [View(probabilities, losses, 1 / (1 + np.exp(losses - 2)))])
     evidence.final_probability = (evidence.probability_sum / EPOCHS).astype(np.float32)
     neighbors = np.stack([generator.choice(np.flatnonzero(truth == true), 10) for true in truth])
     return evidence, labels, truth, neighbors
@@ -82,7 +82,8 @@ def test_unlabelled_images_get_a_suggestion_and_no_issue() -> None:
 def test_a_set_without_any_label_still_gets_suggestions() -> None:
     evidence = Evidence.empty(3, 2)
     nothing = np.full(3, -1)
-    evidence.add(nothing, np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]), np.zeros(3), np.full(3, 0.5))
+    probabilities = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]])
+    evidence.add(nothing, [View(probabilities, np.zeros(3), np.full(3, 0.5))])
     verdicts = judge(evidence, nothing, np.array([[1], [2], [0]]))
     assert verdicts.suggested.tolist() == [0, 1, 0]
     assert verdicts.suggested_action.tolist() == ["relabel", "relabel", "review"]
@@ -110,7 +111,7 @@ def test_actions_row_by_row() -> None:
 def test_neighbor_agreement_is_the_share_of_equal_labels() -> None:
     evidence = Evidence.empty(4, 2)
     labels = np.array([0, 0, 1, -1])
-    evidence.add(labels, np.array([[0.9, 0.1]] * 4), np.ones(4), np.ones(4))
+    evidence.add(labels, [View(np.array([[0.9, 0.1]] * 4), np.ones(4), np.ones(4))])
     verdicts = judge(evidence, labels, np.array([[1, 2], [0, 3], [0, 1], [3, 3]]))
     assert verdicts.neighbor_agreement.tolist() == [0.5, 1.0, 0.0, 0.0]
 
@@ -132,7 +133,7 @@ def test_no_observation_is_an_error() -> None:
 def test_evidence_that_is_not_finite_is_an_error() -> None:
     evidence = Evidence.empty(3, 2)
     labels = np.zeros(3, np.int64)
-    evidence.add(labels, np.full((3, 2), 0.5), np.array([0.1, np.nan, 0.1]), np.ones(3))
+    evidence.add(labels, [View(np.full((3, 2), 0.5), np.array([0.1, np.nan, 0.1]), np.ones(3))])
     with pytest.raises(RunError) as error:
         judge(evidence, labels, None)
     assert str(error.value) == (
