@@ -1,0 +1,43 @@
+"""What somebody decided about one row, and which row of a run a file name means."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scanmix_cli.errors import DataError
+from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL
+
+UNSURE = "unsure"
+KINDS = (KEEP, RELABEL, DROP, UNSURE)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is to be done with one row; `label` is the new label of a relabel and "" otherwise."""
+
+    row: int
+    filename: str
+    decision: str
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        if self.decision not in KINDS:
+            raise DataError(f"row {self.row}: decision '{self.decision}' is unknown; use one of {', '.join(KINDS)}")
+        if (self.decision == RELABEL) != bool(self.label):
+            needs = "needs a label" if self.decision == RELABEL else "takes no label"
+            raise DataError(f"row {self.row}: decision '{self.decision}' {needs}; mend that row")
+
+
+class RowFinder:
+    """Finds the row of a run that a file name, or a row number and a file name, mean."""
+
+    def __init__(self, filenames: Sequence[str]) -> None:
+        self._names = list(filenames)
+        self._rows: dict[str, int | None] = {}
+        for row, name in enumerate(self._names):
+            self._rows[name] = None if name in self._rows else row  # named twice: only the number tells which
+
+    def find(self, name: str, number: str = "") -> int | None:
+        """The row, None where no row fits or several do."""
+        if number.isdigit() and int(number) < len(self._names) and self._names[int(number)] == name:
+            return int(number)
+        return self._rows.get(name)

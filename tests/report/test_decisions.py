@@ -1,0 +1,174 @@
+"""The log of decisions: append-only, safe for several processes, readable in a spreadsheet."""
+
+import multiprocessing
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from scanmix_cli.errors import DataError, RunError
+from scanmix_cli.report.choices import Choice, RowFinder
+from scanmix_cli.report.decisions import DECISIONS, Imported, open_decisions, read_current
+
+NAMES = ["a/1.png", "=b.png", "c\udcff, d.png", "twice.png", "twice.png"]
+
+
+def relabel(row: int, label: str = "dog") -> Choice:
+    return Choice(row, NAMES[row], "relabel", label)
+
+
+def test_the_latest_decision_of_a_row_counts_and_all_entries_stay(tmp_path: Path) -> None:
+    with open_decisions(tmp_path) as log:
+        first = log.record(relabel(2, "Hündin \udcfe"), who="ada", source="review")
+        log.record(Choice(0, NAMES[0], "keep"), who="ada", source="review")
+        second = log.record(Choice(2, NAMES[2], "drop"), who="bob", source="review")
+        assert first.label == "Hündin \udcfe"
+        assert first.when.endswith("+00:00")
+        assert log.standing()[0] == first
+        assert log.current()[2] == second
+    assert {row: entry.decision for row, entry in read_current(tmp_path).items()} == {2: "drop", 0: "keep"}
+
+
+def test_undo_brings_back_what_stood_before_and_changes_no_entry(tmp_path: Path) -> None:
+    with open_decisions(tmp_path) as log:
+        kept = log.record(Choice(0, NAMES[0], "keep"), who="ada", source="review")
+        dropped = log.record(Choice(0, NAMES[0], "drop"), who="ada", source="review")
+        other = log.record(Choice(1, NAMES[1], "unsure"), who="", source="cleanlab")
+        assert log.undo(who="ada", source="review") == dropped
+        assert log.current() == {0: kept, 1: other}
+        assert log.undo(row=0) == kept
+        assert log.undo(row=0) is None
+        assert log.undo() == other
+        assert log.undo() is None
+        assert log.current() == {}
+    with closing(sqlite3.connect(tmp_path / DECISIONS)) as db:
+        assert [undoes for (undoes,) in db.execute("SELECT undoes FROM log ORDER BY id")] == [None] * 3 + [2, 1, 3]
+
+
+def test_csv_comes_back_as_it_went_and_a_second_import_adds_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "decisions.csv"
+    with open_decisions(tmp_path) as log:
+        log.record_all(
+            [relabel(1, "=cmd"), relabel(2, "01"), Choice(4, NAMES[4], "unsure")], who="ada", source="review"
+        )
+        assert log.export_csv(out) == 3
+        before = log.current()
+    text = out.read_text(encoding="utf-8", errors="surrogateescape")
+    assert text.splitlines()[0] == "id,row,filename,decision,label,who,when,source"
+    assert "'=b.png,relabel,'=cmd" in text
+    (tmp_path / "other").mkdir()
+    with open_decisions(tmp_path / "other") as log:
+        assert log.import_csv(out, NAMES) == Imported(new=3, known=0, foreign=0)
+        assert log.import_csv(out, NAMES) == Imported(new=0, known=3, foreign=0)
+        again = log.current()
+    assert {row: (entry.filename, entry.decision, entry.label) for row, entry in again.items()} == {
+        row: (entry.filename, entry.decision, entry.label) for row, entry in before.items()
+    }
+
+
+def test_a_csv_by_hand_needs_only_names_and_decisions(tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text("filename,decision\na/1.png,keep\ntwice.png,drop\nelsewhere.png,drop\n", encoding="utf-8-sig")
+    with open_decisions(tmp_path) as log:
+        assert log.import_csv(table, NAMES) == Imported(new=1, known=0, foreign=2)
+        assert list(log.current()) == [0]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("filename,what\na,b\n", "has no column 'decision'"),
+        ("filename,decision\na/1.png,delete\n", "row 0: decision 'delete' is unknown; use one of keep, relabel"),
+        ("filename,decision\na/1.png,relabel\n", "row 0: decision 'relabel' needs a label; mend that row"),
+    ],
+)
+def test_a_wrong_csv_is_refused_whole(tmp_path: Path, content: str, sentence: str) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text(content)
+    with open_decisions(tmp_path) as log:
+        with pytest.raises(DataError, match=sentence):
+            log.import_csv(table, NAMES)
+        assert log.current() == {}
+
+
+def test_a_relabel_needs_a_label_and_nothing_else_takes_one() -> None:
+    with pytest.raises(DataError, match="needs a label"):
+        Choice(0, "a", "relabel")
+    with pytest.raises(DataError, match="takes no label"):
+        Choice(0, "a", "keep", "dog")
+
+
+def test_rows_are_found_by_number_and_name_or_by_a_name_that_is_one(tmp_path: Path) -> None:
+    rows = RowFinder(NAMES)
+    assert rows.find("a/1.png") == 0
+    assert rows.find("a/1.png", "3") == 0  # the number is another image's: the name counts
+    assert rows.find("twice.png", "4") == 4
+    assert rows.find("twice.png") is None
+    assert rows.find("nobody.png", "0") is None
+
+
+def record_many(folder: Path, row: int, start: threading.Event) -> None:
+    start.wait()
+    with open_decisions(folder) as log:
+        for _ in range(25):
+            log.record(Choice(row, f"{row}.png", "keep"), who=str(os.getpid()), source="review")
+
+
+def test_two_processes_write_at_once_and_lose_nothing(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    start = context.Event()
+    workers = [context.Process(target=record_many, args=(tmp_path, row, start)) for row in (0, 1)]
+    for worker in workers:
+        worker.start()
+    start.set()
+    for worker in workers:
+        worker.join(60)
+    assert [worker.exitcode for worker in workers] == [0, 0]
+    with open_decisions(tmp_path) as log:
+        assert sorted(entry.row for entry in log.standing()) == [0] * 25 + [1] * 25
+
+
+def test_threads_share_one_open_log(tmp_path: Path) -> None:
+    with open_decisions(tmp_path) as log:
+
+        def work(row: int) -> None:
+            for _ in range(20):
+                log.record(Choice(row, f"{row}.png", "keep"), who="", source="review")
+
+        threads = [threading.Thread(target=work, args=(row,)) for row in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(log.standing()) == 80
+
+
+def test_a_failed_batch_leaves_nothing(tmp_path: Path) -> None:
+    def choices() -> Iterator[Choice]:
+        yield relabel(0)
+        raise ValueError("stop")
+
+    with open_decisions(tmp_path) as log:
+        with pytest.raises(ValueError, match="stop"):
+            log.record_all(choices(), who="", source="review")
+        assert log.current() == {}
+        log.record(relabel(0), who="", source="review")
+
+
+def test_looking_makes_no_file_and_a_broken_file_is_one_sentence(tmp_path: Path) -> None:
+    assert read_current(tmp_path) == {}
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / DECISIONS).write_bytes(b"no database, but long enough to be looked at" * 40)
+    for use in (read_current, open_decisions):
+        with pytest.raises(RunError, match=r"^the decisions in .* cannot be used \(file is not a database\): "):
+            use(tmp_path)
+
+
+def test_a_reader_sees_what_an_open_writer_has_stored(tmp_path: Path) -> None:
+    with open_decisions(tmp_path) as log:
+        log.record(relabel(0), who="ada", source="review")
+        assert read_current(tmp_path)[0].label == "dog"
