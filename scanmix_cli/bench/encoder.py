@@ -5,12 +5,14 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
+from scanmix_cli.bench.sharing import alone
 from scanmix_cli.engine.checkpoints import Checkpoints
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.engine.progress import Reporter
+from scanmix_cli.files import write_bytes, write_text
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.methods import pretrain
 from scanmix_cli.method.networks import contrastive_net
@@ -41,24 +43,24 @@ def shared_encoder(
 ) -> Encoder:
     """The encoder for these images, settings and seed: from `out/pretrained`, or trained now and put there.
 
-    An interrupted pre-training goes on from its last checkpoint. Labels play no part, so all noises share it.
+    An interrupted pre-training goes on from its last checkpoint. Labels play no part, so all noises share it. Where
+    another process is training it already, this one waits for it.
     """
     parts = [asdict(profile.contrastive), profile.backbone, profile.image_size, profile.mean, profile.std]  # type: ignore[arg-type]
     text = json.dumps([parts, fingerprint, seed], sort_keys=True)
-    stem = f"seed{seed}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-    folder = out / FOLDER
-    weights, facts = folder / f"{stem}.safetensors", folder / f"{stem}.json"
-    if not facts.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        reporter.message(f"pre-training shared by the methods that start from it, seed {seed}")
-        checkpoints = Checkpoints(folder / f"{stem}.checkpoints", text, resume=True)
-        context = Context(compute, seed, reporter, checkpoints, metrics=folder / f"{stem}.metrics.csv")
-        net = pretrain(images, profile, context)
-        temporary = weights.with_suffix(".tmp")
-        save_file({name: value.detach().cpu().contiguous() for name, value in net.state_dict().items()}, temporary)
-        temporary.replace(weights)
-        seconds = sum(row["seconds"] for row in context.history.rows)
-        facts.write_text(json.dumps({"seconds": round(seconds, 3), "device": device_name(compute.device)}) + "\n")
-        checkpoints.remove()
-    found = json.loads(facts.read_text())
+    stem = out / FOLDER / f"seed{seed}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    weights, facts = stem.with_suffix(".safetensors"), stem.with_suffix(".json")
+    with alone(out, f"pretraining-{stem.name}", reporter.message):
+        if not facts.is_file():
+            reporter.message(f"pre-training shared by the methods that start from it, seed {seed}")
+            stem.parent.mkdir(parents=True, exist_ok=True)
+            checkpoints = Checkpoints(stem.with_suffix(".checkpoints"), text, resume=True)
+            context = Context(compute, seed, reporter, checkpoints, metrics=stem.with_suffix(".metrics.csv"))
+            net = pretrain(images, profile, context)
+            write_bytes(weights, save({name: value.cpu().contiguous() for name, value in net.state_dict().items()}))
+            seconds = sum(row["seconds"] for row in context.history.rows)
+            made = {"seconds": round(seconds, 3), "device": device_name(compute.device)}
+            write_text(facts, json.dumps(made) + "\n")  # last: who finds it finds the weights
+            checkpoints.remove()
+    found = json.loads(facts.read_text(encoding="utf-8"))
     return Encoder(weights, found["seconds"], found["device"])

@@ -23,6 +23,7 @@ from scanmix_cli.engine.checkpoints import Checkpoints
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.engine.progress import Reporter
+from scanmix_cli.files import write_file
 from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.methods import METHODS, Outcome
 from scanmix_cli.method.monitor import Monitor
@@ -59,7 +60,7 @@ def run_method(run: MethodRun, encoder: Encoder | None, store: CellStore, key: C
     if opinion is not None:
         clean = {"clean": run.data.train.labels.astype(np.int16)} if run.data.clean_known else {}
         arrays = {**opinion.arrays(), "given": run.given.labels.astype(np.int16), **clean}
-        np.savez_compressed(store.path(key, ".npz"), **arrays)  # type: ignore[arg-type]
+        write_file(store.path(key, ".npz"), lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
     cell = {
         **_identity(run, key),
         **_accuracies(run, outcome, monitor, context),

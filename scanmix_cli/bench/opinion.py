@@ -1,10 +1,11 @@
 """What a method says about every label, in the form that the scores need."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from scanmix_cli.bench import noise, scores
+from scanmix_cli.bench.kept_evidence import evidence_arrays
 from scanmix_cli.evidence.verdicts import judge
 from scanmix_cli.method.methods import Outcome
 
@@ -18,16 +19,17 @@ SCORES = (
 @dataclass(frozen=True)
 class Opinion:
     """Per training image (N,): probability of a wrong label, the cut, the class to take instead; the estimated noise
-    rate; mean loss of the given label, None where the method has none."""
+    rate; mean loss of the given label, None where the method has none; the evidence that it was judged by."""
 
     p_mislabeled: np.ndarray
     flagged: np.ndarray
     suggested: np.ndarray
     noise_rate: float
     mean_loss: np.ndarray | None = None
+    evidence: dict[str, np.ndarray] = field(default_factory=dict)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """What plots and later scores need, compact."""
+        """What plots, later scores and later verdicts need, compact."""
         kept = {
             "p_mislabeled": self.p_mislabeled.astype(np.float32),
             "flagged": self.flagged,
@@ -35,7 +37,7 @@ class Opinion:
         }
         if self.mean_loss is not None:
             kept["mean_loss"] = self.mean_loss.astype(np.float32)
-        return kept
+        return kept | self.evidence
 
     def scores(self, clean: np.ndarray, given: np.ndarray) -> dict[str, float | None]:
         """All detection scores against the true labels int64 (N,)."""
@@ -62,4 +64,5 @@ def opinion_of(outcome: Outcome, given: np.ndarray) -> Opinion | None:
         verdicts.suggested,
         verdicts.noise_rate.estimate,
         verdicts.mean_loss,
+        evidence_arrays(outcome),
     )

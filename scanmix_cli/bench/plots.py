@@ -4,6 +4,7 @@ reliability diagrams. Needs matplotlib, which is an extra."""
 import csv
 import re
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from sklearn.mixture import GaussianMixture
 from scanmix_cli.bench import scores
 from scanmix_cli.bench.cells import CELLS
 from scanmix_cli.bench.compare import comparable
+from scanmix_cli.files import write_file
 
 FOLDER = "plots"
 MISSING = "no plots: matplotlib is not installed; pip install scanmix-cli[bench]"
@@ -24,7 +26,7 @@ FILLED = {"histtype": "stepfilled", "alpha": 0.6}
 
 def draw_all(out: Path, cells: Sequence[dict[str, Any]]) -> list[Path]:
     """Every figure the cells have data for, below `out/plots`; nothing without matplotlib (`can_draw`)."""
-    (out / FOLDER).mkdir(exist_ok=True)
+    (out / FOLDER).mkdir(parents=True, exist_ok=True)
     paths = []
     for group in comparable(cells):
         first = group[0]
@@ -135,7 +137,7 @@ def _figure(x: str, y: str) -> tuple[Any, Any]:
 def _save(out: Path, stem: str, figure: Any) -> list[Path]:
     paths = [out / FOLDER / f"{stem}.{kind}" for kind in ("png", "svg")]
     for path in paths:
-        figure.savefig(path, dpi=150)
+        write_file(path, partial(figure.savefig, format=path.suffix[1:], dpi=150))
     return paths
 
 

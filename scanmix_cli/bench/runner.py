@@ -1,6 +1,7 @@
 """`scanmix bench` as a function: methods side by side on the same images, labels, seed and budget.
 
-Every finished method is one file in `cells/` and is not run again, so an interruption loses at most one of them.
+Every finished method is one file in `cells/` and is not run again, so an interruption loses at most one of them, and
+several processes can share a results folder: each takes up what the others finished.
 """
 
 from dataclasses import dataclass
@@ -20,9 +21,11 @@ from scanmix_cli.bench.protocol import bench_profile, check_stages
 from scanmix_cli.bench.request import CLEANLAB, PRETRAINED, BenchRequest
 from scanmix_cli.bench.results import write_results
 from scanmix_cli.bench.setup import BenchSet, load_set, read_data
+from scanmix_cli.bench.sharing import alone
 from scanmix_cli.engine.device import Compute, choose_compute
 from scanmix_cli.engine.progress import Reporter
 from scanmix_cli.errors import RunError
+from scanmix_cli.files import write_file
 from scanmix_cli.method.settings import Profile
 
 CEILING = "cross-entropy"  # the method that `--clean-ceiling` trains on the clean labels
@@ -52,12 +55,19 @@ def run_bench(request: BenchRequest, reporter: Reporter) -> list[dict[str, Any]]
             run_cell(bench, clean, CEILING, seed)
         for method in request.methods:
             run_cell(bench, given, method, seed)
-    cells = write_results(request.out, bench.store.all())
+    cells = publish(bench)
     if can_draw():
         draw_all(request.out, cells)
     else:
         reporter.message(MISSING)
     return cells
+
+
+def publish(bench: Bench) -> list[dict[str, Any]]:
+    """`results.*` of all finished cells, those of other processes too; one process at a time, so that the last word
+    has every cell."""
+    with alone(bench.request.out, "results", bench.reporter.message):
+        return write_results(bench.request.out, bench.store.all())
 
 
 def open_bench(request: BenchRequest, reporter: Reporter) -> Bench:
@@ -83,7 +93,7 @@ def save_labels(bench: Bench, given: NoisyLabels) -> Path:
     clean = bench.data.train.labels if bench.data.clean_known else None
     path = bench.request.out / "labels" / f"{given.stem(clean)}.npy"
     path.parent.mkdir(exist_ok=True)
-    np.save(path, given.labels)
+    write_file(path, lambda file: np.save(file, given.labels))
     nominal = "none" if given.rate is None else f"{given.rate:g}"
     realised = "unknown" if clean is None else f"{noise.realised_rate(clean, given.labels):.4f}"
     bench.reporter.message(
@@ -94,20 +104,21 @@ def save_labels(bench: Bench, given: NoisyLabels) -> Path:
 
 
 def run_cell(bench: Bench, given: NoisyLabels, method: str, seed: int) -> dict[str, Any]:
-    """A finished cell from its file, or run now."""
+    """A finished cell from its file, or run now; where another process is at it, this one waits for it."""
     data, request = bench.data, bench.request
     clean = data.train.labels if data.clean_known else None
     digest = settings_digest(bench.profile, request.time_budget, data.fingerprint, noise.label_hash(given.labels))
     key = CellKey(data.name, given.stem(clean), method, seed, digest)
-    if (finished := bench.store.load(key)) is not None:
-        bench.reporter.message(f"{method}, seed {seed}: finished on {finished['date']}, not run again")
-        return finished
-    bench.reporter.message(f"{method}, seed {seed}, on {given.stem(clean)}")
-    run = MethodRun(data, given, bench.profile, method, seed, request.time_budget, bench.compute, bench.reporter)
-    cell = run_method(run, _encoder(bench, method, seed), bench.store, key)
-    cell |= {"profile": bench.profile.name, "command": request.command, "images": data.files}
-    bench.store.save(key, cell)
-    write_results(request.out, bench.store.all())
+    with alone(request.out, key.name, bench.reporter.message):
+        if (finished := bench.store.load(key)) is not None:
+            bench.reporter.message(f"{method}, seed {seed}: finished on {finished['date']}, not run again")
+            return finished
+        bench.reporter.message(f"{method}, seed {seed}, on {given.stem(clean)}")
+        run = MethodRun(data, given, bench.profile, method, seed, request.time_budget, bench.compute, bench.reporter)
+        cell = run_method(run, _encoder(bench, method, seed), bench.store, key)
+        cell |= {"profile": bench.profile.name, "command": request.command, "images": data.files}
+        bench.store.save(key, cell)
+    publish(bench)
     return cell
 
 
