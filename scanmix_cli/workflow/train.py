@@ -24,9 +24,11 @@ from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.engine.progress import Logged, Reporter
 from scanmix_cli.engine.run_folder import check_free, open_folder, point_latest
 from scanmix_cli.errors import RunError
+from scanmix_cli.evidence.projection import map_rows, project
+from scanmix_cli.evidence.store import EVIDENCE, save_evidence
 from scanmix_cli.evidence.verdicts import judge
 from scanmix_cli.files import write_toml
-from scanmix_cli.method.images import ImageSet
+from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.methods import METHODS, Outcome
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.settings import Profile
@@ -167,6 +169,7 @@ class Trained:
     """The method's outcome for the readable training images (N); test accuracies, {} without a held-out part."""
 
     outcome: Outcome
+    embedding: tuple[np.ndarray, np.ndarray]  # images int64 (M,) among the N, and their places float32 (M, 2)
     rows: np.ndarray  # int64 (N,): row of each image in the Samples table
     labels: np.ndarray  # int64 (N,): given class, -1 where unlabelled
     test: dict[str, float]
@@ -181,7 +184,17 @@ def learn(samples: Samples, pixels: Pixels, profile: Profile, context: Context) 
     held_out = image_set(pixels, others, ids, samples, profile, context) if len(others) else None
     monitor = Monitor(held_out)
     outcome = METHODS["scanmix"](images, profile, monitor, context, None)
-    return Trained(outcome, rows, ids[rows], monitor.test(outcome.nets, context))
+    embedding = _embed(outcome, images, context)
+    return Trained(outcome, embedding, rows, ids[rows], monitor.test(outcome.nets, context))
+
+
+def _embed(outcome: Outcome, images: ImageSet, context: Context) -> tuple[np.ndarray, np.ndarray]:
+    """Some of the images, and their places on a map of the first network's features."""
+    rows = map_rows(len(images), context.seed)
+    net = outcome.nets[0]
+    chosen = images.subset(torch.from_numpy(rows).to(context.device))
+    features = forward_all(net.features, net, chosen, context)
+    return rows, project(features.cpu().numpy(), context.seed)
 
 
 def image_set(
@@ -214,6 +227,7 @@ def conclude(
     assert outcome.evidence is not None
     neighbors = None if outcome.neighbors is None else outcome.neighbors.cpu().numpy()
     verdicts = judge(outcome.evidence, trained.labels, neighbors)
+    save_evidence(path / EVIDENCE, outcome.evidence, trained.rows, trained.labels, neighbors, trained.embedding)
     classifier = make_classifier(outcome.nets, plan.profile, samples.classes)
     save_classifier(path / "model", classifier)
     others = _predict_others(pixels, trained.rows, classifier, context)

@@ -1,0 +1,60 @@
+"""`evidence.npz` of a run folder: what stands behind the verdicts, for the page and for judging again."""
+
+import io
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from scanmix_cli.errors import DataError
+from scanmix_cli.evidence.evidence import Evidence
+from scanmix_cli.files import write_bytes
+
+EVIDENCE = "evidence.npz"
+
+
+def save_evidence(
+    path: Path,
+    evidence: Evidence,
+    rows: np.ndarray,
+    labels: np.ndarray,
+    neighbors: np.ndarray | None,
+    embedding: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Write arrays over the N training images, compressed:
+
+    rows int64 (N,) in the input table; labels int64 (N,), -1 unlabelled; epochs int64 (E,) and history float16 (N, E),
+    the given label's mean probability then (NaN where unlabelled); mean_loss, final_posterior float32 (N,);
+    final_probability float16 (N, C); neighbors int32 (N, K) among the N, where there are any; embedding float32 (M, 2)
+    of the images embedding_rows int64 (M,) among the N.
+    """
+    used = evidence.history_epochs >= 0
+    history = np.where(labels[:, None] >= 0, evidence.history[:, used], np.float16("nan"))
+    arrays = {
+        "rows": rows,
+        "labels": labels,
+        "epochs": evidence.history_epochs[used],
+        "history": history.astype(np.float16),
+        "mean_loss": (evidence.loss_sum / max(evidence.observations, 1)).astype(np.float32),
+        "final_posterior": evidence.final_posterior,
+        "final_probability": evidence.final_probability.astype(np.float16),
+        "embedding_rows": embedding[0],
+        "embedding": embedding[1],
+    }
+    if neighbors is not None:
+        arrays["neighbors"] = neighbors.astype(np.int32)
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
+    write_bytes(path, content.getvalue())
+
+
+def load_evidence(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of `save_evidence`, {} where the file is missing; DataError where it is damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, EOFError, KeyError, zlib.error, zipfile.BadZipFile) as error:
+        raise DataError(f"{path} is damaged ({error}): remove it, or run `scanmix train DATA` again") from error

@@ -1,0 +1,75 @@
+"""evidence.npz and the map of the images."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scanmix_cli.errors import DataError
+from scanmix_cli.evidence.evidence import Evidence, View
+from scanmix_cli.evidence.projection import MOST, map_rows, project
+from scanmix_cli.evidence.store import load_evidence, save_evidence
+
+LABELS = np.array([1, -1, 0])
+EMBEDDING = np.array([0, 2]), np.array([[0.0, 1.0], [2.0, 3.0]], np.float32)
+
+
+def observed() -> Evidence:
+    evidence = Evidence.empty(3, 2)
+    for share in (0.25, 0.75):
+        view = View(np.array([[share, 1 - share]] * 3), np.array([1.0, 9.0, 2.0]), np.full(3, 0.5))
+        evidence.add(LABELS, [view, view])
+    return evidence
+
+
+def test_what_is_saved_comes_back(tmp_path: Path) -> None:
+    path, neighbors = tmp_path / "evidence.npz", np.array([[1, 2], [0, 2], [0, 1]])
+    save_evidence(path, observed(), np.array([4, 7, 9]), LABELS, neighbors, EMBEDDING)
+    found = load_evidence(path)
+    assert found["rows"].tolist() == [4, 7, 9]
+    assert found["labels"].tolist() == [1, -1, 0]
+    assert found["epochs"].tolist() == [0, 1]
+    assert found["history"][[0, 2]].tolist() == [[0.75, 0.25], [0.25, 0.75]]
+    assert np.isnan(found["history"][1]).all(), "unlabelled"
+    assert found["mean_loss"].tolist() == [1.0, 0.0, 2.0]
+    assert found["final_posterior"].tolist() == [0.5, 0.5, 0.5]
+    assert found["final_probability"].shape == (3, 2)
+    assert np.array_equal(found["neighbors"], neighbors)
+    assert np.array_equal(found["embedding_rows"], EMBEDDING[0])
+    assert np.array_equal(found["embedding"], EMBEDDING[1])
+
+
+def test_no_neighbors_no_array_and_no_file_no_arrays(tmp_path: Path) -> None:
+    save_evidence(tmp_path / "e.npz", observed(), np.arange(3), LABELS, None, EMBEDDING)
+    assert "neighbors" not in load_evidence(tmp_path / "e.npz")
+    assert load_evidence(tmp_path / "none.npz") == {}
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip file", b"PK\x03\x04 and no more"])
+def test_a_damaged_file_is_one_sentence(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "evidence.npz"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"^.*evidence\.npz is damaged \(.*\): remove it, or run `scanmix train DATA`"):
+        load_evidence(path)
+
+
+def test_the_map_keeps_neighbours_together() -> None:
+    generator = np.random.default_rng(0)
+    group = np.arange(60) % 3
+    features = generator.normal(0, 0.1, (60, 8))
+    features[np.arange(60), group] += 5
+    places = project(features, seed=0)
+    assert places.shape == (60, 2)
+    distances = np.linalg.norm(places[:, None] - places[None], axis=2)
+    np.fill_diagonal(distances, np.inf)
+    assert (group[distances.argmin(1)] == group).all()
+    assert np.array_equal(places, project(features, seed=0))
+
+
+def test_tiny_and_large_sets_have_a_map_too() -> None:
+    assert project(np.ones((3, 4)), seed=0).tolist() == [[0, 0]] * 3
+    assert project(np.eye(6), seed=0).shape == (6, 2)
+    assert map_rows(3, seed=0).tolist() == [0, 1, 2]
+    rows = map_rows(MOST + 500, seed=0)
+    assert len(np.unique(rows)) == MOST
+    assert (np.diff(rows) > 0).all()
