@@ -6,8 +6,9 @@ DivideMix papers name. Both keep full resolution in the stem (3x3 convolution, s
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 from torchvision.models.resnet import Bottleneck, ResNet
+
+from .norm_act import norm_relu
 
 WIDTHS = (64, 128, 256, 512)
 STRIDES = (1, 2, 2, 2)
@@ -44,8 +45,11 @@ class BasicBlock(nn.Module):
             self.shortcut = nn.Sequential(conv1x1(inputs, outputs, stride), nn.BatchNorm2d(outputs))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        out = F.relu(self.bn1(self.conv1(x)))
-        return F.relu(self.bn2(self.conv2(out)) + self.shortcut(x))
+        out = self.conv2(norm_relu(self.conv1(x), self.bn1))
+        if isinstance(self.shortcut, nn.Sequential):
+            convolution, norm = self.shortcut
+            return norm_relu(out, self.bn2, convolution(x), norm)
+        return norm_relu(out, self.bn2, x)
 
 
 class PreActBlock(nn.Module):
@@ -63,9 +67,9 @@ class PreActBlock(nn.Module):
         self.shortcut = conv1x1(inputs, outputs, stride) if stride != 1 or inputs != outputs else None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        out = F.relu(self.bn1(x))
+        out = norm_relu(x, self.bn1)
         residual = x if self.shortcut is None else self.shortcut(out)
-        return self.conv2(F.relu(self.bn2(self.conv1(out)))) + residual
+        return self.conv2(norm_relu(self.conv1(out), self.bn2)) + residual
 
 
 def residual_stages(block: type[nn.Module]) -> nn.Sequential:
@@ -82,6 +86,7 @@ class ResNet18(nn.Module):
     """Post-activation ResNet-18 with the CIFAR stem: (B, 3, H, W) -> (B, 512)."""
 
     features = WIDTHS[-1]
+    norms_in_groups = True  # every norm is a `norm_relu`
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,7 +96,7 @@ class ResNet18(nn.Module):
         init_convolutions(self)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.stages(F.relu(self.bn1(self.conv1(x))))
+        x = self.stages(norm_relu(self.conv1(x), self.bn1))
         return x.mean((2, 3))
 
 
@@ -99,6 +104,7 @@ class PreActResNet18(nn.Module):
     """Pre-activation ResNet-18 with the CIFAR stem, closed by BN-ReLU (He et al. 2016): (B, 3, H, W) -> (B, 512)."""
 
     features = WIDTHS[-1]
+    norms_in_groups = True  # every norm is a `norm_relu`
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,7 +114,7 @@ class PreActResNet18(nn.Module):
         init_convolutions(self)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = F.relu(self.bn(self.stages(self.conv1(x))))
+        x = norm_relu(self.stages(self.conv1(x)), self.bn)
         return x.mean((2, 3))
 
 
