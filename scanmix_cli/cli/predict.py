@@ -20,6 +20,12 @@ def predict(
     top_k: Annotated[int, typer.Option(min=1, metavar="K", help="Classes to give for each image.")] = 1,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV file instead of printing.")] = None,
     device: Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda, cuda:N or mps.")] = "auto",
+    network: Annotated[
+        str, typer.Option(metavar="both|1|2", help="The ensemble of the networks, or one of them.")
+    ] = "both",
+    views: Annotated[
+        int, typer.Option(min=1, max=10, metavar="N", help="Views an image (mirrored, moved), averaged.")
+    ] = 1,
     as_json: options.JsonOption = False,
 ) -> None:
     """Classify images with the classifier of a run.
@@ -31,7 +37,7 @@ def predict(
 
     if out is not None and not out.parent.is_dir():
         raise SettingsError(f"{out} cannot be written: there is no folder {out.parent}; name another file with --out")
-    table = run_prediction(run, images, top_k=top_k, device=device)
+    table = run_prediction(run, images, top_k=top_k, device=device, network=network, views=views)
     bad = unreadable(table)
     if out is not None:
         write_text(out, csv_text(table))

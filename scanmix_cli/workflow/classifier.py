@@ -1,23 +1,28 @@
-"""The trained classifier on disk: `model/model.safetensors` and `model/model.json`; loading never unpickles."""
+"""The trained classifier, in memory and on disk: `model/model.safetensors` and `model/model.json`, beside them
+`model/model.onnx`; loading never unpickles."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
+from torch import Tensor
 
 from scanmix_cli.augment.pipelines import build_view
 from scanmix_cli.engine.device import Compute
-from scanmix_cli.errors import DataError
-from scanmix_cli.files import write_text
+from scanmix_cli.errors import DataError, SettingsError
+from scanmix_cli.files import write_bytes, write_text
 from scanmix_cli.method.images import EVALUATION_BATCH, to_layout
 from scanmix_cli.method.networks import placed
 from scanmix_cli.method.settings import Normalisation, Profile
 from scanmix_cli.models.network import ScanMixNet
 from scanmix_cli.models.registry import build_backbone
+from scanmix_cli.workflow.onnx_file import OnnxNote, sum_of_logits, write_onnx
+from scanmix_cli.workflow.views import views_of
 
 WEIGHTS, DESCRIPTION = "model.safetensors", "model.json"
 FORMAT = 1
@@ -35,18 +40,48 @@ class Classifier:
     mean: Normalisation
     std: Normalisation
 
-    def probabilities(self, images: np.ndarray, compute: Compute) -> np.ndarray:
-        """float32 (N, C) for uint8 (N, 3, stored_size, stored_size)."""
+    def probabilities(self, images: np.ndarray, compute: Compute, views: int = 1) -> np.ndarray:
+        """float32 (N, C) for uint8 (N, 3, stored_size, stored_size); the mean over `views` of every image."""
+
+        def classify(batch: Tensor) -> Tensor:
+            seen = views_of(batch, views)
+            return torch.stack([sum_of_logits(self.nets, view).softmax(1) for view in seen]).mean(0)
+
+        return self._batched(images, compute, classify, len(self.classes))
+
+    def features(self, images: np.ndarray, compute: Compute) -> np.ndarray:
+        """float32 (N, D) for uint8 (N, 3, stored_size, stored_size): the backbones' outputs side by side."""
+
+        def embed(batch: Tensor) -> Tensor:
+            return torch.cat([net.features(batch).float() for net in self.nets], dim=1)
+
+        width = sum(int(net.backbone.features) for net in self.nets)  # type: ignore[arg-type]
+        return self._batched(images, compute, embed, width)
+
+    def _batched(
+        self, images: np.ndarray, compute: Compute, function: Callable[[Tensor], Tensor], width: int
+    ) -> np.ndarray:
+        """`function` of the normalised test view of every image, float32 (N, width)."""
         view = build_view("test", self.image_size, self.mean, self.std)
-        nets = [placed(net, compute.device).eval() for net in self.nets]
+        for net in self.nets:
+            placed(net, compute.device).eval()
+        step = EVALUATION_BATCH[compute.device.type]
         results = []
-        for start in range(0, len(images), EVALUATION_BATCH[compute.device.type]):
-            part = np.ascontiguousarray(images[start : start + EVALUATION_BATCH[compute.device.type]])
+        for start in range(0, len(images), step):
+            part = np.ascontiguousarray(images[start : start + step])
             with torch.inference_mode(), compute.autocast():
                 batch = to_layout(view(torch.from_numpy(part).to(compute.device), None))
-                logits = torch.stack([net(batch).float() for net in nets]).sum(0)
-            results.append(logits.softmax(1).cpu().numpy())
-        return np.concatenate(results) if results else np.zeros((0, len(self.classes)), np.float32)
+                results.append(function(batch).float().cpu().numpy())
+        return np.concatenate(results) if results else np.zeros((0, width), np.float32)
+
+    def network(self, which: str) -> "Classifier":
+        """This classifier with the networks that `which` names: "both", or one by its number, from "1" on."""
+        if which == "both":
+            return self
+        numbers = [str(k) for k in range(1, len(self.nets) + 1)]
+        if which not in numbers:
+            raise SettingsError(f"there is no network {which!r}; choose one of both, {', '.join(numbers)}")
+        return replace(self, nets=[self.nets[int(which) - 1]])
 
 
 def make_classifier(nets: list[ScanMixNet], profile: Profile, classes: tuple[str, ...]) -> Classifier:
@@ -56,15 +91,16 @@ def make_classifier(nets: list[ScanMixNet], profile: Profile, classes: tuple[str
     )
 
 
-def save_classifier(folder: Path, classifier: Classifier) -> None:
-    """Write both files into `folder`, which is made."""
+def save_classifier(folder: Path, classifier: Classifier) -> OnnxNote:
+    """Write all files into `folder`, which is made; returns how it went with model.onnx, which may be left out."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {
         f"net{k}.{name}": value.detach().cpu().contiguous()
         for k, net in enumerate(classifier.nets, start=1)
         for name, value in net.state_dict().items()
     }
-    save_file(tensors, folder / WEIGHTS)
+    write_bytes(folder / WEIGHTS, save(tensors))
+    note = write_onnx(folder, classifier.nets, classifier.image_size, classifier.classes)
     description = {
         "format": FORMAT,
         "backbone": classifier.backbone,
@@ -74,8 +110,10 @@ def save_classifier(folder: Path, classifier: Classifier) -> None:
         "stored_size": classifier.stored_size,
         "mean": list(classifier.mean),
         "std": list(classifier.std),
+        "onnx": note.description,
     }
     write_text(folder / DESCRIPTION, json.dumps(description, indent=2) + "\n")
+    return note
 
 
 def load_classifier(run: Path) -> Classifier:
@@ -97,7 +135,7 @@ def load_classifier(run: Path) -> Classifier:
         raise DataError(f"the classifier in {folder} is damaged ({reason}); train again") from None
 
 
-def _restore(info: dict, tensors: dict[str, torch.Tensor], number: int) -> ScanMixNet:
+def _restore(info: dict, tensors: dict[str, Tensor], number: int) -> ScanMixNet:
     prefix = f"net{number}."
     net = ScanMixNet(build_backbone(info["backbone"]), len(info["classes"]))
     own = {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

@@ -1,6 +1,9 @@
 """`scanmix predict` as a function: images in, classes and probabilities out."""
 
 import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -8,44 +11,108 @@ import pandas as pd
 
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.listing import list_images
-from scanmix_cli.data.pixels import load_pixels
+from scanmix_cli.data.pixels import Pixels, load_pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.engine.device import choose_compute
-from scanmix_cli.errors import DataError
+from scanmix_cli.errors import DataError, SettingsError
 from scanmix_cli.report.runs import resolve_run
-from scanmix_cli.workflow.classifier import load_classifier
+from scanmix_cli.workflow.classifier import Classifier, load_classifier
+from scanmix_cli.workflow.views import MOST_VIEWS
+
+CHUNK_BYTES = 256 * 2**20  # pixels decoded ahead of the networks; bounds memory whatever the number of images
 
 
-def predict(run: Path, inputs: list[Path], *, top_k: int = 1, device: str = "auto") -> pd.DataFrame:
+@dataclass(frozen=True)
+class Outputs:
+    """What the networks gave for some files: `values` float32 (readable, ...), `rows` int64 (readable,) which of the
+    files each is of, `error_codes` text (files,), "VALID" where readable."""
+
+    values: np.ndarray
+    rows: np.ndarray
+    error_codes: np.ndarray
+
+
+def predict(
+    run: Path,
+    inputs: list[Path],
+    *,
+    top_k: int = 1,
+    device: str = "auto",
+    network: str = "both",
+    views: int = 1,
+) -> pd.DataFrame:
     """Classify image files and all images below folders, in the order given.
 
+    network: "both" (their ensemble), "1" or "2"; views: test-time views an image, 1 to 10.
     Columns: filename, predicted_label, probability, label_2, probability_2, ... up to `top_k`, error_code; one row per
     image, unreadable ones included with empty predictions.
     """
-    classifier = load_classifier(resolve_run(run))
+    if not 1 <= views <= MOST_VIEWS:
+        raise SettingsError(f"--views is {views}: give a number from 1 to {MOST_VIEWS}")
+    if top_k < 1:
+        raise SettingsError(f"--top-k is {top_k}: give a number of classes, 1 or more")
+    classifier = load_classifier(resolve_run(run)).network(network)
     names = _names(inputs)
-    table = pd.DataFrame({"filename": names, "path": names, "split": "predict", "given_label": ""}, dtype=object)
-    samples = Samples("predict", Path.cwd(), table, classifier.classes)
-    pixels = load_pixels(samples, classifier.stored_size, workers=os.cpu_count() or 1, cache_dir=None)
-    probabilities = classifier.probabilities(pixels.images, choose_compute(device))
-    order = np.argsort(-probabilities, axis=1, kind="stable")[:, : min(top_k, len(classifier.classes))]
-    classes = np.array(classifier.classes, dtype=object)
+    compute = choose_compute(device)
+    found = run_on_files(classifier, names, lambda images: classifier.probabilities(images, compute, views))
+    return prediction_table(names, classifier.classes, found, top_k)
+
+
+def run_on_files(classifier: Classifier, paths: Sequence[str], function: Callable[[np.ndarray], np.ndarray]) -> Outputs:
+    """`function` of the pixels of every readable file, uint8 (n, 3, stored_size, stored_size), in the order given.
+
+    The next files are decoded while the function works on those before.
+    """
+    values, rows, codes = [], [], []
+    done = 0
+    for pixels in _chunks(paths, classifier.stored_size):
+        values.append(function(pixels.images))
+        rows.append(pixels.rows + done)
+        codes.append(pixels.error_codes)
+        done += len(pixels.error_codes)
+    return Outputs(np.concatenate(values), np.concatenate(rows), np.concatenate(codes))
+
+
+def prediction_table(names: Sequence[str], classes: Sequence[str], found: Outputs, top_k: int) -> pd.DataFrame:
+    """The table that `predict` returns, from probabilities (readable, C)."""
+    probabilities = found.values
+    order = np.argsort(-probabilities, axis=1, kind="stable")[:, : min(top_k, len(classes))]
+    labels = np.array(classes, dtype=object)
     result: dict[str, np.ndarray] = {"filename": np.array(names, dtype=object)}
     for place in range(order.shape[1]):
         label = np.full(len(names), "", dtype=object)
         value = np.full(len(names), np.nan)
-        label[pixels.rows] = classes[order[:, place]]
-        value[pixels.rows] = probabilities[np.arange(len(order)), order[:, place]]
+        label[found.rows] = labels[order[:, place]]
+        value[found.rows] = probabilities[np.arange(len(order)), order[:, place]]
         suffix = "" if place == 0 else f"_{place + 1}"
         result["predicted_label" if place == 0 else f"label{suffix}"] = label
         result[f"probability{suffix}"] = value
-    result["error_code"] = pixels.error_codes
+    result["error_code"] = found.error_codes
     return pd.DataFrame(result)
 
 
 def unreadable(predictions: pd.DataFrame) -> int:
     """How many rows could not be read."""
     return int((predictions["error_code"] != VALID).sum())
+
+
+def _chunks(paths: Sequence[str], size: int) -> Iterator[Pixels]:
+    """The files' pixels in pieces of CHUNK_BYTES, each decoded while the one before is in use; at least one piece."""
+    step = max(1, CHUNK_BYTES // (3 * size * size))
+    pieces = [list(paths[start : start + step]) for start in range(0, max(len(paths), 1), step)]
+    with ThreadPoolExecutor(1) as ahead:
+        waiting = ahead.submit(_decode, pieces[0], size)
+        for following in pieces[1:]:
+            pixels = waiting.result()
+            waiting = ahead.submit(_decode, following, size)
+            yield pixels
+        yield waiting.result()
+
+
+def _decode(paths: list[str], size: int) -> Pixels:
+    table = pd.DataFrame({"filename": paths, "path": paths, "split": "predict", "given_label": ""}, dtype=object)
+    samples = Samples("predict", Path.cwd(), table, ())
+    return load_pixels(samples, size, workers=os.cpu_count() or 1, cache_dir=None)
 
 
 def _names(inputs: list[Path]) -> list[str]:
