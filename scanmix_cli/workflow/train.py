@@ -229,7 +229,9 @@ def conclude(
     verdicts = judge(outcome.evidence, trained.labels, neighbors)
     save_evidence(path / EVIDENCE, outcome.evidence, trained.rows, trained.labels, neighbors, trained.embedding)
     classifier = make_classifier(outcome.nets, plan.profile, samples.classes)
-    save_classifier(path / "model", classifier)
+    note = save_classifier(path / "model", classifier)
+    if note.problem:
+        context.log.message(f"warning: {note.problem}")
     others = _predict_others(pixels, trained.rows, classifier, context)
     report = build_report(samples, pixels, verdicts, trained.rows, others, exact_duplicates(pixels))
     own = {
