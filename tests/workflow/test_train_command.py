@@ -33,7 +33,7 @@ def test_a_folder_becomes_a_complete_run_folder(squares: Path, capsys: pytest.Ca
         "report.csv", "cleaned.csv", "summary.json", "noise_matrix.csv", "bad_files.csv", "metrics.csv",
         "config.toml", "evidence.npz", "log.txt", "report.html", "model", "checkpoints",
     }  # fmt: skip
-    assert {path.name for path in Path("run/model").iterdir()} == {"model.safetensors", "model.json"}
+    assert {path.name for path in Path("run/model").iterdir()} == {"model.safetensors", "model.json", "model.onnx"}
     report = rows(Path("run/report.csv"))
     assert tuple(report[0]) == REPORT_COLUMNS
     expected = sorted(path.relative_to(squares).as_posix() for path in squares.rglob("*.png"))
