@@ -7,14 +7,19 @@ import shutil
 import tempfile
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
+from scanmix_cli.data.identity import is_outdated, rows_in
+from scanmix_cli.data.records import Records
+
 _ABANDONED_SECONDS = 24 * 3600
-VERSION = 1  # raise it whenever decoding gives other pixels
+_CANDIDATES = 8  # so many entries are searched for files that were decoded earlier
+VERSION = 2  # raise it whenever decoding gives other pixels or entries hold other files
 
 
 def default_cache_dir() -> Path:
@@ -23,28 +28,52 @@ def default_cache_dir() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "scanmix"
 
 
-def cache_key(paths: list[str], size: int) -> str:
-    """sha256 over version, image size and the absolute path, length and time of every file in row order."""
-    digest = hashlib.sha256(f"{VERSION} {size}\n".encode())
-    for path in paths:
-        try:
-            status = os.stat(path)
-            state = f"{status.st_size} {status.st_mtime_ns}"
-        except (OSError, ValueError):
-            state = "missing"
-        digest.update(f"{os.path.abspath(path)}\0{state}\n".encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()
+@dataclass(frozen=True)
+class Place:
+    """Where the pixels of these files at this size belong; `mode` is how they were decoded."""
+
+    cache_dir: Path
+    size: int
+    mode: str
+    states: np.ndarray  # uint64 (rows, 2), see `identity.file_states`
+
+    @property
+    def kind(self) -> str:
+        """What entries have in common whose pixels may stand in for each other."""
+        return f"v{VERSION}-{self.size}-{self.mode}-"
+
+    @property
+    def folder(self) -> Path:
+        """Named by the state of every file in row order."""
+        return self.cache_dir / (self.kind + hashlib.sha256(self.states.tobytes()).hexdigest())
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Memory-mapped images of the readable rows, what is known of all rows, and the state of their files."""
+
+    folder: Path
+    images: np.ndarray
+    records: Records
+    states: np.ndarray
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Another entry that holds some of the files already; `rows` int64: where, -1 where it does not."""
+
+    entry: Entry
+    rows: np.ndarray
 
 
 class CacheWriter:
-    """Writes one entry image by image; `finish` puts it under its key, whole; without it nothing stays."""
+    """Writes one entry image by image; `finish` puts it in its place, whole; without it nothing stays."""
 
-    def __init__(self, cache_dir: Path, key: str, size: int) -> None:
-        self._final = cache_dir / key
-        self._size = size
-        cache_dir.mkdir(parents=True, exist_ok=True)
-        _sweep(cache_dir)
-        self._folder = Path(tempfile.mkdtemp(prefix=f".{key[:16]}-", dir=cache_dir))
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        place.cache_dir.mkdir(parents=True, exist_ok=True)
+        _sweep(place.cache_dir)
+        self._folder = Path(tempfile.mkdtemp(prefix=f".{place.kind}", dir=place.cache_dir))
         self._images = open(self._folder / "images.npy", "wb")  # noqa: SIM115 - closed in __exit__
         self._count = 0
         self._write_header()
@@ -52,7 +81,7 @@ class CacheWriter:
     def _write_header(self) -> None:
         """The header is as long for any number of images, so it is written again when the number is known."""
         self._images.seek(0)
-        shape = (self._count, 3, self._size, self._size)
+        shape = (self._count, 3, self._place.size, self._place.size)
         header = {"descr": "|u1", "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(self._images, header)
 
@@ -61,19 +90,20 @@ class CacheWriter:
         self._images.write(image.tobytes())
         self._count += 1
 
-    def finish(self, source_sizes: np.ndarray, notes: dict[str, Any]) -> None:
-        """Write what belongs to the images and move the entry into place."""
+    def finish(self, records: Records, replace: bool = False) -> None:
+        """Write what belongs to the images and move the entry into place, over an earlier one with `replace`."""
         self._write_header()
         self._images.close()
-        np.save(self._folder / "source_sizes.npy", source_sizes)
-        (self._folder / "notes.json").write_text(json.dumps(notes), encoding="utf-8")
+        np.savez(self._folder / "records.npz", states=self._place.states, **records.arrays())
+        (self._folder / "notes.json").write_text(json.dumps(records.notes()), encoding="utf-8")
+        final = self._place.folder
         try:
-            self._folder.rename(self._final)
+            self._folder.rename(final)
         except OSError:
-            if load_entry(self._final.parent, self._final.name) is not None:
+            if not replace and load_entry(final) is not None:
                 return  # another process was faster, with the same content
-            shutil.rmtree(self._final, ignore_errors=True)  # a damaged entry
-            self._folder.rename(self._final)
+            shutil.rmtree(final, ignore_errors=True)  # damaged, or to be replaced
+            self._folder.rename(final)
 
     def __enter__(self) -> "CacheWriter":
         return self
@@ -94,12 +124,43 @@ def _sweep(cache_dir: Path) -> None:
                 shutil.rmtree(images.parent, ignore_errors=True)
 
 
-def load_entry(cache_dir: Path, key: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]] | None:
-    """Memory-mapped images, source sizes and notes of an entry, None where there is none or it cannot be read."""
-    folder = cache_dir / key
+def load_entry(folder: Path) -> Entry | None:
+    """An entry, None where there is none or it cannot be read."""
     try:
         notes = json.loads((folder / "notes.json").read_text(encoding="utf-8"))
-        images = np.load(folder / "images.npy", mmap_mode="r")
-        return images, np.load(folder / "source_sizes.npy"), notes
-    except (OSError, ValueError):
+        with np.load(folder / "records.npz") as arrays:
+            states, records = arrays["states"], Records.load(dict(arrays), notes)
+        return Entry(folder, np.load(folder / "images.npy", mmap_mode="r"), records, states)
+    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
         return None
+
+
+def find_earlier(place: Place) -> Earlier | None:
+    """The entry that holds most of the files in their present state, None where none holds any."""
+    best, most = None, 0
+    for folder in _alike(place):
+        if (entry := load_entry(folder)) is not None:
+            rows = rows_in(place.states, entry.states)
+            if (count := int((rows >= 0).sum())) > most:
+                best, most = Earlier(entry, rows), count
+    return best
+
+
+def remove_outdated(place: Place) -> None:
+    """Remove entries of files that have changed since: they can never fit again."""
+    for folder in _alike(place):
+        entry = None if folder == place.folder else load_entry(folder)
+        if entry is not None and is_outdated(place.states, entry.states):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _alike(place: Place) -> list[Path]:
+    """The newest entries whose pixels may stand in for those of `place`."""
+    return sorted(place.cache_dir.glob(f"{place.kind}*"), key=_time, reverse=True)[:_CANDIDATES]
+
+
+def _time(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -4,6 +4,21 @@ import numpy as np
 from PIL import Image
 
 _BIT_DEPTHS = (8, 12, 16)
+_MODE_NAMES = {
+    "1": "1-bit",
+    "L": "grey",
+    "LA": "grey with alpha",
+    "P": "palette",
+    "PA": "palette with alpha",
+    "RGBA": "RGB with alpha",
+    "I": "32-bit grey",
+    "F": "float grey",
+}
+
+
+def mode_name(mode: str) -> str:
+    """A pixel mode of Pillow in words: `L` is `grey`."""
+    return "16-bit grey" if mode.startswith("I;16") else _MODE_NAMES.get(mode, mode)
 
 
 def to_rgb(image: Image.Image) -> Image.Image:

@@ -3,12 +3,14 @@
 import io
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from scanmix_cli.data.colour import to_rgb
+from scanmix_cli.data.colour import mode_name, to_rgb
 from scanmix_cli.data.content import ends_early, foreign_kind
+from scanmix_cli.data.leniency import LENIENCY
 
 VALID = "VALID"
 MISSING_FILE = "ERROR_MISSING_FILE"
@@ -22,7 +24,8 @@ MAX_PIXELS = 178_956_970  # where Pillow itself refuses to open: twice its defau
 
 # Formats with a mark of their own at the start: without one (TGA, DIB) garbage passes for a picture; EPS runs programs.
 _FORMATS = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM", "JPEG2000", "AVIF", "ICO", "QOI")
-_ANIMATIONS = frozenset({"GIF", "WEBP", "PNG", "AVIF"})
+_ANIMATIONS = frozenset({"GIF", "WEBP", "PNG", "AVIF", "TIFF"})
+_FRAME = (16, 16)
 _ORIENTATION_TAG = 0x0112
 _UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -48,13 +51,27 @@ class DecodeError(Exception):
 
 
 class AnimationWarning(UserWarning):
-    """An animated image of which only the first frame is used."""
+    """An animated image or one of several pages, of which only the first is used."""
 
 
-def decode_file(path: Path | str, size: int) -> tuple[np.ndarray, tuple[int, int]]:
-    """The picture as uint8 (3, size, size) and its (width, height) as seen upright; raises DecodeError.
+class SalvageWarning(UserWarning):
+    """A file cut short, of which the part that is there is used."""
+
+
+class Picture(NamedTuple):
+    """A decoded file."""
+
+    pixels: np.ndarray  # uint8 (3, size, size)
+    size: tuple[int, int]  # width and height as seen upright
+    kind: str  # file format and pixel mode, such as "JPEG RGB"
+    frame: bytes  # a few pixels of the whole picture where the square shows only a part, to tell copies by
+
+
+def decode_file(path: Path | str, size: int, *, salvage: bool = False) -> Picture:
+    """The picture in a file; raises DecodeError.
 
     The short side is resized to `size` and the centre cut out. A picture of exactly size x size keeps every value.
+    With `salvage`, what is there of a file cut short is used; what is missing is grey or black.
     """
     if not path:
         raise DecodeError(MISSING_FILE, "the row names no file")
@@ -65,30 +82,58 @@ def decode_file(path: Path | str, size: int) -> tuple[np.ndarray, tuple[int, int
         raise DecodeError(MISSING_FILE, f"cannot be opened: {error.strerror}") from None
     except ValueError:  # a zero byte in the name
         raise DecodeError(MISSING_FILE, "cannot be opened: no valid file name") from None
-    return decode_bytes(data, size)
+    return decode_bytes(data, size, salvage=salvage)
 
 
-def decode_bytes(data: bytes, size: int) -> tuple[np.ndarray, tuple[int, int]]:
+def decode_bytes(data: bytes, size: int, *, salvage: bool = False) -> Picture:
     """As `decode_file`, from the content of a file."""
     if not data:
         raise DecodeError(ZERO_SIZE_FILE, "the file is empty")
+    if not salvage:
+        return _decode(data, size)
+    try:
+        with LENIENCY.off():
+            return _decode(data, size)
+    except DecodeError as error:
+        if error.code != TRUNCATED_IMAGE:
+            raise
+        return _salvaged(data, size, error)
+
+
+def _salvaged(data: bytes, size: int, error: DecodeError) -> Picture:
+    """What is there of a picture cut short; raises `error` where nothing can be seen of it."""
+    try:
+        with LENIENCY.on():
+            picture = _decode(data, size)
+    except DecodeError:
+        raise error from None
+    if (picture.pixels == picture.pixels[:, :1, :1]).all():
+        raise error
+    warnings.warn("file cut short, what is there of the picture is used", SalvageWarning, stacklevel=2)
+    return picture
+
+
+def _decode(data: bytes, size: int) -> Picture:
     try:
         with Image.open(io.BytesIO(data), formats=_AVAILABLE) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise DecodeError(TOO_LARGE, f"{image.width} x {image.height} pixels; at most {MAX_PIXELS} are read")
-            picture, source_size = _upright(image, size)
-            picture = _square(_rgb(picture), size)
+            kind = f"{image.format} {mode_name(image.mode)}"
+            upright, source_size = _upright(image, size)
+            picture = _rgb(upright)
+            pixels = np.ascontiguousarray(np.asarray(_square(picture, size)).transpose(2, 0, 1))
+            return Picture(pixels, source_size, kind, _frame(picture))
     except DecodeError:
         raise
     except Exception as error:  # a broken file can make a format reader raise anything, and must cost only its own row
         raise _failure(error, data) from None
-    return np.ascontiguousarray(np.asarray(picture).transpose(2, 0, 1)), source_size
 
 
 def _upright(image: Image.Image, size: int) -> tuple[Image.Image, tuple[int, int]]:
     """The first frame turned as its EXIF data says, and its (width, height); a large JPEG comes reduced."""
     if image.format in _ANIMATIONS and getattr(image, "is_animated", False):
-        warnings.warn("animated image, only the first frame is used", AnimationWarning, stacklevel=2)
+        several = "several pages, only the first" if image.format == "TIFF" else "animated image, only the first frame"
+        warnings.warn(f"{several} is used", AnimationWarning, stacklevel=2)
     source_size = image.size
     # Twice the final size, so that the decoder's coarse reduction leaves the resizing filter enough to work on.
     width, height = (-(-side * 2 * size // min(source_size)) for side in source_size)
@@ -125,6 +170,11 @@ def _square(picture: Image.Image, size: int) -> Image.Image:
     side = min(width, height)
     left, top = (width - side) / 2, (height - side) / 2
     return picture.resize((size, size), Image.Resampling.BICUBIC, box=(left, top, left + side, top + side))
+
+
+def _frame(picture: Image.Image) -> bytes:
+    """Single pixels all over a picture, nothing where the square holds all of it."""
+    return b"" if picture.width == picture.height else picture.resize(_FRAME, Image.Resampling.NEAREST).tobytes()
 
 
 def _failure(error: Exception, data: bytes) -> DecodeError:

@@ -1,8 +1,9 @@
 """Decoding of many files in parallel, in row order."""
 
 import re
+import threading
 import warnings
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -11,29 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from scanmix_cli.data.decode import DecodeError, decode_file
+from scanmix_cli.data.cache import Earlier
+from scanmix_cli.data.decode import DecodeError, Picture, decode_file
+from scanmix_cli.data.prints import make_prints
+from scanmix_cli.data.records import Records
 
 _CHUNK = 32  # rows per task: enough to make handing over a task cheap against decoding
 _AHEAD = 4  # tasks per worker decoded ahead of writing, which bounds memory
 
-Decoded = tuple[np.ndarray, tuple[int, int]] | DecodeError
 
+@dataclass(frozen=True)
+class Decoded:
+    """Some rows' pictures, why the others have none, the pictures' prints, and what the image libraries said."""
 
-@dataclass
-class Outcome:
-    """What became of every row: errors by row, original sizes, and complaints of the image libraries by text."""
-
-    source_sizes: np.ndarray
-    bad: dict[int, tuple[str, str]]
-    complaints: Counter[str]
-
-    def notes(self) -> dict[str, Any]:
-        return {"bad": [[row, *error] for row, error in self.bad.items()], "complaints": self.complaints}
-
-    @classmethod
-    def from_notes(cls, source_sizes: np.ndarray, notes: dict[str, Any]) -> "Outcome":
-        bad = {row: (code, message) for row, code, message in notes["bad"]}
-        return cls(source_sizes, bad, Counter(notes["complaints"]))
+    pictures: dict[int, Picture]
+    prints: np.ndarray
+    errors: dict[int, tuple[str, str]]
+    remarks: dict[int, list[str]]
 
 
 @dataclass(frozen=True)
@@ -43,58 +38,102 @@ class Decoder:
     paths: list[str]
     size: int
     workers: int
+    salvage: bool
     on_progress: Callable[[int, int], None] | None
+    earlier: Earlier | None = None
 
-    def run(self, keep: Callable[[np.ndarray], None]) -> Outcome:
-        """Call `keep` with every readable image in row order."""
-        outcome = Outcome(np.zeros((len(self.paths), 2), np.int32), {}, Counter())
-        row = 0
-        with _collected_warnings(outcome.complaints):
-            for chunk in self._chunks():
-                for decoded in chunk:
-                    if isinstance(decoded, DecodeError):
-                        outcome.bad[row] = (decoded.code, decoded.message)
-                    else:
-                        image, outcome.source_sizes[row] = decoded
+    def run(self, keep: Callable[[np.ndarray], None]) -> Records:
+        """Call `keep` with every readable image in row order; rows that an earlier entry holds come from there."""
+        records = Records.empty(len(self.paths))
+        known = None if self.earlier is None else _Known(self.earlier)
+        with _collected_warnings():
+            for start, decoded in self._chunks():
+                end = min(start + _CHUNK, len(self.paths))
+                prints = iter(decoded.prints)
+                for row in range(start, end):
+                    if picture := decoded.pictures.get(row):
+                        records.source_sizes[row], records.prints[row] = picture.size, next(prints)
+                        records.set_kind(row, picture.kind)
+                        keep(picture.pixels)
+                    elif known is not None and self._is_known(row) and (image := known.copy(row, records)) is not None:
                         keep(image)
-                    row += 1
+                records.bad |= decoded.errors
+                records.remarks |= decoded.remarks
                 if self.on_progress:
-                    self.on_progress(row, len(self.paths))
-        return outcome
+                    self.on_progress(end, len(self.paths))
+        return records
 
-    def _chunks(self) -> Iterator[list[Decoded]]:
-        starts = iter(range(0, len(self.paths), _CHUNK))
+    def _is_known(self, row: int) -> bool:
+        return self.earlier is not None and self.earlier.rows[row] >= 0
+
+    def _chunks(self) -> Iterator[tuple[int, Decoded]]:
         pool = ThreadPoolExecutor(self.workers)
-        waiting: deque[Future[list[Decoded]]] = deque()
+        waiting: deque[tuple[int, Future[Decoded]]] = deque()
         try:
-            for start in starts:
-                waiting.append(pool.submit(self._decode, start))
+            for start in range(0, len(self.paths), _CHUNK):
+                waiting.append((start, pool.submit(self._decode, start)))
                 if len(waiting) >= _AHEAD * self.workers:
-                    yield waiting.popleft().result()
+                    first, future = waiting.popleft()
+                    yield first, future.result()
             while waiting:
-                yield waiting.popleft().result()
+                first, future = waiting.popleft()
+                yield first, future.result()
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _decode(self, start: int) -> list[Decoded]:
-        return [_decoded(path, self.size) for path in self.paths[start : start + _CHUNK]]
+    def _decode(self, start: int) -> Decoded:
+        pictures, errors, remarks = {}, {}, {}
+        for row in range(start, min(start + _CHUNK, len(self.paths))):
+            if self._is_known(row):
+                continue
+            _LOCAL.heard = []
+            try:
+                pictures[row] = decode_file(self.paths[row], self.size, salvage=self.salvage)
+            except DecodeError as error:
+                errors[row] = error.code, error.message
+            if _LOCAL.heard:
+                remarks[row] = _LOCAL.heard
+        return Decoded(pictures, make_prints(list(pictures.values())), errors, remarks)
 
 
-def _decoded(path: str, size: int) -> Decoded:
-    try:
-        return decode_file(path, size)
-    except DecodeError as error:
-        return error
+class _Known:
+    """Reads images from an earlier entry by file, since mapped pages would stay in memory."""
+
+    def __init__(self, earlier: Earlier) -> None:
+        self.rows, self.records = earlier.rows, earlier.entry.records
+        self.places = np.cumsum(self.records.is_readable()) - 1
+        self.shape = earlier.entry.images.shape[1:]
+        self.start = earlier.entry.images.offset  # type: ignore[attr-defined]
+        self.file = open(earlier.entry.folder / "images.npy", "rb")  # noqa: SIM115 - closed with the object
+
+    def copy(self, row: int, records: Records) -> np.ndarray | None:
+        """Take over what is known of a row; its image, None where the file is bad."""
+        old = int(self.rows[row])
+        if old in self.records.remarks:
+            records.remarks[row] = self.records.remarks[old]
+        if old in self.records.bad:
+            records.bad[row] = self.records.bad[old]
+            return None
+        records.source_sizes[row], records.prints[row] = self.records.source_sizes[old], self.records.prints[old]
+        records.set_kind(row, self.records.kind(old))
+        length = int(np.prod(self.shape))
+        self.file.seek(self.start + int(self.places[old]) * length)
+        return np.frombuffer(self.file.read(length), np.uint8).reshape(self.shape)
+
+
+_LOCAL = threading.local()  # `heard`: what the image libraries warned of while the thread decoded its present file
 
 
 @contextmanager
-def _collected_warnings(counts: Counter[str]) -> Iterator[None]:
-    """Count what image libraries warn of by its wording, numbers left out, in place of printing it."""
+def _collected_warnings() -> Iterator[None]:
+    """Keep what image libraries warn of by its wording, numbers left out, in place of printing it."""
 
-    def count(message: Warning | str, *_: Any, **__: Any) -> None:
-        counts[re.sub(r"\d+", "N", str(message)).strip()] += 1
+    def hear(message: Warning | str, *_: Any, **__: Any) -> None:
+        heard = getattr(_LOCAL, "heard", None)
+        if heard is not None:
+            heard.append(re.sub(r"\d+", "N", str(message)).strip())
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = count
+        warnings.showwarning = hear
         yield

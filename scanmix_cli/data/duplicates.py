@@ -1,10 +1,10 @@
 """Images that are copies of each other, pixel for pixel."""
 
-import hashlib
-
 import numpy as np
 
+from scanmix_cli.data.decode import Picture
 from scanmix_cli.data.pixels import Pixels
+from scanmix_cli.data.prints import digests, make_prints
 
 
 def exact_duplicates(pixels: Pixels) -> np.ndarray:
@@ -12,16 +12,22 @@ def exact_duplicates(pixels: Pixels) -> np.ndarray:
 
     Equal means the same original width and height and the same decoded pixels, whatever the file format.
     """
-    first_row: dict[bytes, int] = {}
-    first = np.full(len(pixels.error_codes), -1, np.int64)
-    sizes = np.ascontiguousarray(pixels.source_sizes[pixels.rows])
-    for image, size, row in zip(pixels.images, sizes, pixels.rows.tolist(), strict=True):
-        digest = hashlib.sha256(size.tobytes())
-        digest.update(image.tobytes())
-        first[row] = first_row.setdefault(digest.digest(), row)
-    _, members, counts = np.unique(first, return_inverse=True, return_counts=True)
-    repeated = (counts[members] > 1) & (first >= 0)
-    sets = np.full(len(first), -1, np.int64)
-    # First rows ascend, so numbering them in order numbers the sets by first appearance.
-    sets[repeated] = np.unique(first[repeated], return_inverse=True)[1]
+    return numbered(digests(prints_of(pixels)), pixels)
+
+
+def numbered(keys: np.ndarray, pixels: Pixels) -> np.ndarray:
+    """Sets of equal keys, one key per readable image: int64 (rows of the table,), as `exact_duplicates`."""
+    sets = np.full(len(pixels.error_codes), -1, np.int64)
+    _, first, members, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
+    repeated = counts[members] > 1
+    # The first image of each set ascends with its number.
+    sets[pixels.rows[repeated]] = np.unique(first[members[repeated]], return_inverse=True)[1]
     return sets
+
+
+def prints_of(pixels: Pixels) -> np.ndarray:
+    """uint8 (readable, prints.LENGTH), made from the images where decoding did not."""
+    if pixels.prints is not None:
+        return pixels.prints
+    sizes = map(tuple, pixels.source_sizes[pixels.rows].tolist())
+    return make_prints([Picture(image, size, "", b"") for image, size in zip(pixels.images, sizes, strict=True)])

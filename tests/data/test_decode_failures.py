@@ -141,7 +141,7 @@ def test_any_damage_gives_a_picture_or_a_code(file_format: str, damage: list[tup
 
 def outcome(data: bytes) -> str:
     try:
-        array, _ = decode_bytes(data, 16)
+        array = decode_bytes(data, 16).pixels
     except DecodeError as error:
         return error.code
     return "VALID" if array.shape == (3, 16, 16) else "wrong shape"

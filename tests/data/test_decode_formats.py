@@ -121,7 +121,7 @@ def assert_like(array: np.ndarray, twin: Image.Image, tolerance: float) -> None:
 @pytest.mark.filterwarnings("ignore::scanmix_cli.data.decode.AnimationWarning")
 def test_format_decodes_to_its_twin(name: str) -> None:
     data, twin, tolerance = cases()[name]()
-    array, size = decode_bytes(data, SIZE)
+    array, size, *_ = decode_bytes(data, SIZE)
     assert size == (SIZE, SIZE)
     assert_like(array, twin, tolerance)
 
@@ -149,7 +149,7 @@ def test_exif_orientation_is_applied(orientation: int, file_format: str) -> None
     exif = Image.Exif()
     exif[0x0112] = orientation
     options = {"lossless": True} if file_format == "WEBP" else {"quality": 95} if file_format == "JPEG" else {}
-    array, size = decode_bytes(encoded(stored, file_format, exif=exif, **options), SIZE)
+    array, size, *_ = decode_bytes(encoded(stored, file_format, exif=exif, **options), SIZE)
     assert size == (SIZE, 2 * SIZE)
     assert_like(array, upright.crop((0, SIZE // 2, SIZE, SIZE // 2 + SIZE)), LOSSY if file_format == "JPEG" else EXACT)
 
@@ -170,7 +170,7 @@ def test_picture_of_the_right_size_keeps_every_value() -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(1, 1), (4, 300), (300, 4), (1, 2000), (SIZE - 1, SIZE), (97, 31)])
 def test_odd_shapes_give_a_square(width: int, height: int) -> None:
-    array, size = decode_bytes(encoded(Image.new("RGB", (width, height), (9, 99, 199)), "PNG"), SIZE)
+    array, size, *_ = decode_bytes(encoded(Image.new("RGB", (width, height), (9, 99, 199)), "PNG"), SIZE)
     assert size == (width, height)
     assert_like(array, Image.new("RGB", (SIZE, SIZE), (9, 99, 199)), EXACT)
 
@@ -187,7 +187,7 @@ def test_centre_is_cut_out_after_resizing_the_short_side(width: int, height: int
 
 def test_large_jpeg_reduced_by_its_decoder_looks_like_the_whole_one() -> None:
     image = smooth_picture(1600, 1200)
-    array, size = decode_bytes(encoded(image, "JPEG", quality=95), SIZE)
+    array, size, *_ = decode_bytes(encoded(image, "JPEG", quality=95), SIZE)
     assert size == (1600, 1200)
     assert_like(array, image.crop((200, 0, 1400, 1200)).resize((SIZE, SIZE), Image.Resampling.BICUBIC), LOSSY)
 

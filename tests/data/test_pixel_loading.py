@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from image_files import make_folder, picture, save_picture, smooth_picture, write_table
+from mixed_table import CODES, assert_equal, mixed_table
+from PIL import ImageFile
 
 from scanmix_cli.data import cache as cache_module
 from scanmix_cli.data.cache import CacheWriter, default_cache_dir
@@ -21,29 +23,9 @@ from scanmix_cli.errors import RunError
 SIZE = 8
 
 
-def assert_equal(one: Pixels, other: Pixels) -> None:
-    for name in ("images", "rows", "error_codes", "messages", "source_sizes"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-    assert one.warnings == other.warnings
-
-
-BAD = ("ERROR_ZERO_SIZE_FILE", "ERROR_CORRUPT_IMAGE", "ERROR_TRUNCATED_IMAGE", "ERROR_MISSING_FILE")
-CODES = [BAD[k % 4] if k % 7 == 0 else "VALID" for k in range(100)]
-
-
 @pytest.fixture
 def mixed(tmp_path: Path) -> Samples:
-    """100 rows of which every seventh is bad in one way or another, see `CODES`."""
-    data = tmp_path / "data"
-    for k, code in enumerate(CODES):
-        path = save_picture(data / f"{k}.png", k)
-        if code == "ERROR_MISSING_FILE":
-            path.unlink()
-        elif code != "VALID":
-            content = {"ERROR_ZERO_SIZE_FILE": b"", "ERROR_CORRUPT_IMAGE": b"garbage"}
-            path.write_bytes(content.get(code, path.read_bytes()[:90]))
-    lines = [f"{k}.png,{'odd' if k % 2 else 'even'}\n" for k in range(100)]
-    return read_samples(write_table(data / "t.csv", "file_name,label\n" + "".join(lines)))
+    return mixed_table(tmp_path / "data")
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -103,11 +85,41 @@ def test_cache_notices_changes(tmp_path: Path, change: str, monkeypatch: pytest.
         monkeypatch.setattr(cache_module, "VERSION", cache_module.VERSION + 1)
     samples = read_samples(table)
     pixels = load_pixels(samples, size, workers=1, cache_dir=tmp_path / "cache")
-    assert len(list((tmp_path / "cache").iterdir())) == 2
     assert_equal(pixels, load_pixels(samples, size, workers=1, cache_dir=None))
 
 
-@pytest.mark.parametrize("name", ["images.npy", "source_sizes.npy", "notes.json"])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_files_cut_short_are_skipped_or_used_as_asked(tmp_path: Path, workers: int) -> None:
+    lines = ["file_name,label\n"]
+    for k in range(60):
+        path = tmp_path / f"{k}.jpg"
+        smooth_picture(64, 64).save(path, quality=90)
+        if k % 3 == 0:
+            path.write_bytes(path.read_bytes()[:-300])
+        if k % 30 == 0:
+            path.write_bytes(path.read_bytes()[:200])  # nothing of the picture is left
+        if k % 30 == 1:
+            path.write_bytes(b"garbage")
+        lines.append(f"{k}.jpg,{'ab'[k % 2]}\n")
+    samples = read_samples(write_table(tmp_path / "t.csv", "".join(lines)))
+    whole = [k for k in range(60) if k % 3 and k % 30 != 1]
+    cache = tmp_path / "cache"
+    skipped = load_pixels(samples, SIZE, workers=workers, cache_dir=cache)
+    assert skipped.rows.tolist() == whole
+    assert set(skipped.error_codes[::3]) == {"ERROR_TRUNCATED_IMAGE"}
+    used = load_pixels(samples, SIZE, workers=workers, cache_dir=cache, truncated="use")
+    assert used.rows.tolist() == [k for k in range(60) if k % 30 > 1]
+    assert used.error_codes[[0, 1, 30, 31]].tolist() == ["ERROR_TRUNCATED_IMAGE", "ERROR_CORRUPT_IMAGE"] * 2
+    assert "file cut short, what is there of the picture is used (18 times)" in used.warnings
+    top = slice(0, 1)
+    for k in range(3, 30, 3):  # what is there looks as in the whole picture
+        salvaged = used.images[used.rows.tolist().index(k)][:, top].astype(int)
+        assert np.abs(salvaged - used.images[used.rows.tolist().index(2)][:, top]).max() <= 8
+    assert_equal(load_pixels(samples, SIZE, workers=workers, cache_dir=cache), skipped)
+    assert ImageFile.LOAD_TRUNCATED_IMAGES is False
+
+
+@pytest.mark.parametrize("name", ["images.npy", "records.npz", "notes.json"])
 def test_damaged_cache_is_made_anew(mixed: Samples, tmp_path: Path, name: str) -> None:
     first = load_pixels(mixed, SIZE, workers=1, cache_dir=tmp_path / "cache")
     (entry,) = (tmp_path / "cache").iterdir()
