@@ -231,7 +231,7 @@ def conclude(
     classifier = make_classifier(outcome.nets, plan.profile, samples.classes)
     note = save_classifier(path / "model", classifier)
     if note.problem:
-        context.log.message(f"warning: {note.problem}")
+        context.reporter.message(f"warning: {note.problem}")
     others = _predict_others(pixels, trained.rows, classifier, context)
     report = build_report(samples, pixels, verdicts, trained.rows, others, exact_duplicates(pixels))
     own = {
