@@ -1,7 +1,7 @@
 """`model/model.onnx`: the ensemble for other runtimes, compared with PyTorch before it gets its name.
 
-Input `images`: float32 (N, 3, S, S), RGB, normalised with the mean and std of model.json; N is free. Outputs, of which a
-runtime computes what it is asked for: `logits` and `probabilities` (their softmax), float32 (N, C).
+Input `images`: float32 (N, 3, S, S), RGB, normalised with the mean and std of model.json; N is free. Outputs:
+`logits` and `probabilities` (their softmax), float32 (N, C); a runtime computes only what it is asked for.
 """
 
 import copy
