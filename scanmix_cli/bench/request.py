@@ -1,7 +1,9 @@
 """What a user asked of `scanmix bench`."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from scanmix_cli.bench.datasets import DATASETS
 from scanmix_cli.bench.noise import RECIPES
@@ -45,10 +47,12 @@ class BenchRequest:
     clean_ceiling: bool = False
     device: str = "auto"
     command: str = ""
+    source: Mapping[str, Any] = field(default_factory=dict)  # how to read `target`: options of `read_samples`
 
     def __post_init__(self) -> None:
         """Raises SettingsError for everything that can be seen without reading the data."""
         check_target(self.target)
+        check_source(self.target, self.source)
         check_methods(self.methods)
         check_noise(self.target, self.noise)
         self._check_rate()
@@ -99,6 +103,13 @@ def check_target(target: str) -> None:
             f"{target!r} is neither a data set nor a path that exists: choose one of {', '.join(DATASETS)}, "
             "or name a folder or table with clean labels"
         )
+
+
+def check_source(target: str, source: Mapping[str, Any]) -> None:
+    """Options that say how a folder or table is read go with one."""
+    given = [f"--{name.replace('_', '-')}" for name, value in source.items() if value is not None]
+    if given and target in DATASETS:
+        raise SettingsError(f"{given[0]} goes with a folder or table of your own, not with {target}: leave it out")
 
 
 def check_methods(methods: tuple[str, ...]) -> None:

@@ -1,9 +1,10 @@
 """From the name of a data set or a path to images in memory, with a profile that fits them."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torchvision.datasets import CIFAR10, CIFAR100
@@ -44,7 +45,7 @@ class BenchSet:
 def read_data(request: BenchRequest) -> BenchData:
     """The data set asked for, images of large sets as paths. Raises DataError or SettingsError."""
     if request.is_own:
-        return read_own(Path(request.target))
+        return read_own(Path(request.target), request.source)
     try:
         color = red_or_blue(request)
         return load_dataset(request.target, request.data_dir, request.nominal_rate, color, request.download)
@@ -62,9 +63,10 @@ def red_or_blue(request: BenchRequest) -> str:
     return "blue" if blue and not red else "red"
 
 
-def read_own(path: Path) -> BenchData:
-    """A folder or table whose labels are taken as clean; its held-out part measures accuracy, where there is one."""
-    samples = read_samples(path)
+def read_own(path: Path, source: Mapping[str, Any]) -> BenchData:
+    """A folder or table whose labels are taken as clean, read with the options `source`; its held-out part measures
+    accuracy, where there is one."""
+    samples = read_samples(path, **source)
     labels, train = samples.label_ids(), samples.is_train()
     learned, held_out = np.flatnonzero(train & (labels >= 0)), np.flatnonzero(~train & (labels >= 0))
     paths = samples.table["path"].tolist()

@@ -13,7 +13,7 @@ from scanmix_cli.engine.progress import make_reporter
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.workflow.request import parse_duration
 
-NOISE, RUN, DATA, OUTPUT = "Noise", "Methods and schedule", "Data", "Output"
+NOISE, RUN, OUTPUT = "Noise", "Methods and schedule", "Output"
 DEFAULT_DATA = Path("data")
 
 
@@ -97,15 +97,29 @@ def bench(
         str, typer.Option(metavar="NAME", help="auto, cpu, cuda, cuda:N or mps.", rich_help_panel=RUN)
     ] = "auto",
     data_dir: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where data sets and label files are.", rich_help_panel=DATA)
+        Path,
+        typer.Option(metavar="DIR", help="Where data sets and label files are.", rich_help_panel=options.DATA_PANEL),
     ] = DEFAULT_DATA,
     download: Annotated[
-        bool, typer.Option("--download/--no-download", help="Fetch CIFAR where it is missing.", rich_help_panel=DATA)
+        bool,
+        typer.Option(
+            "--download/--no-download", help="Fetch CIFAR where it is missing.", rich_help_panel=options.DATA_PANEL
+        ),
     ] = True,
+    labels: options.LabelsOption = None,
+    path_column: options.PathColumnOption = None,
+    label_column: options.LabelColumnOption = None,
+    split_column: options.SplitColumnOption = None,
+    root: options.RootOption = None,
+    sep: options.SepOption = None,
+    encoding: options.EncodingOption = None,
+    test: options.TestOption = None,
     show: Annotated[
         bool,
         typer.Option(
-            "--list", help="Name data sets, noises, methods and what is here, and stop.", rich_help_panel=DATA
+            "--list",
+            help="Name data sets, noises, methods and what is here, and stop.",
+            rich_help_panel=options.DATA_PANEL,
         ),
     ] = False,
     out: Annotated[
@@ -159,6 +173,16 @@ def bench(
         clean_ceiling=clean_ceiling,
         device=device,
         command=shlex.join(["scanmix", *sys.argv[1:]]),
+        source={
+            "labels": labels,
+            "path_column": path_column,
+            "label_column": label_column,
+            "split_column": split_column,
+            "root": root,
+            "sep": sep,
+            "encoding": encoding,
+            "test": test,
+        },
     )
     reporter = make_reporter(quiet or (as_json and not sys.stderr.isatty()))
     try:

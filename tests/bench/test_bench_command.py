@@ -41,6 +41,8 @@ WRONG = [
     (["cifar10", "--rate", "0.4", "--level", "0.2"], "--rate and --level are two words for one thing: give one of "
      "them"),
     (["cifar10", "--time-budget", "soon"], "--time-budget 'soon' is no duration; write for example 60s, 10m or 1.5h"),
+    (["cifar10", "--label-column", "species"], "--label-column goes with a folder or table of your own, not with "
+     "cifar10: leave it out"),
     (["cifar10", "--device", "tpu9"], "unknown device 'tpu9'; choose one of auto, cpu, cuda, cuda:N, mps"),
 ]  # fmt: skip
 

@@ -185,6 +185,22 @@ def test_same_command_gives_the_same_figures(finished: Path, tmp_path: Path) -> 
         assert again[0][name] == first[name]
 
 
+def test_a_table_is_read_with_the_options_of_train(finished: Path, tmp_path: Path) -> None:
+    images = finished / "own" / "train"
+    rows = [f"{path.relative_to(images)};{path.parent.name}" for path in sorted(images.rglob("*.png"))]
+    table = tmp_path / "clean.csv"
+    table.write_text("picture;species\n" + "\n".join(rows) + "\n")
+    asked = ["bench", str(table), "--path-column", "picture", "--label-column", "species", "--sep", ";"]
+    asked += ["--root", str(images), "--test", str(finished / "own" / "test"), "--methods", "cross-entropy"]
+    with pytest.raises(SystemExit) as stop:
+        main([*asked, "--out", str(tmp_path / "out"), *TOY])
+    assert not stop.value.code
+    (cell,) = cells_of(tmp_path / "out")
+    assert (cell["train_images"], cell["test_images"]) == (36, 12)
+    noisy = next(cell for cell in cells_of(finished / "out") if cell["noise"] == "sym")
+    assert cell["fingerprint"] == noisy["fingerprint"]  # the same images and labels as from the folder
+
+
 def test_cifar10_in_torchvision_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_cifar10(tmp_path)
     asked = ["bench", "cifar10", "--noise", "sym", "--rate", "0.9", "--methods", "cross-entropy", "--json"]
