@@ -15,6 +15,7 @@ from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.noise_rate import LEVEL
 from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW, Verdicts
 from scanmix_cli.files import read_toml, write_text
+from scanmix_cli.report.places import save_places
 from scanmix_cli.report.spreadsheet import csv_text, restored
 from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typed_table
 
@@ -36,7 +37,8 @@ def write_run_tables(
     verdicts: Verdicts,
     summary: dict[str, Any],
 ) -> dict[str, Any]:
-    """Write report.csv, cleaned.csv, noise_matrix.csv, bad_files.csv and summary.json into an existing folder.
+    """Write report.csv, cleaned.csv, noise_matrix.csv, bad_files.csv and summary.json into an existing folder, and
+    places.csv where images lie elsewhere than their names say.
 
     summary: what the run adds to summary.json (timings, accuracy, device, seed, ...). Returns all of it as written.
     """
@@ -45,6 +47,7 @@ def write_run_tables(
     write_text(run_dir / CLEANED, csv_text(cleaned, guard=False))
     write_text(run_dir / NOISE_MATRIX, csv_text(matrix_table(verdicts.noise_matrix, samples.classes)))
     write_text(run_dir / BAD_FILES, csv_text(bad_files(report, pixels.messages)))
+    save_places(run_dir, samples)
     rate = verdicts.noise_rate
     whole = {
         "run": str(run_dir),
