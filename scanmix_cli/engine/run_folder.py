@@ -16,6 +16,7 @@ CONTENTS = {
     "bad_files.csv",
     "metrics.csv",
     "config.toml",
+    "places.csv",
     "evidence.npz",
     "log.txt",
     "checkpoints",
