@@ -11,6 +11,10 @@ from scanmix_cli.errors import SettingsError
 
 T = TypeVar("T")
 
+POSITIVE = "positive"
+PositiveInt = typing.Annotated[int, POSITIVE]  # a number of which 0 makes no sense; all others may be 0
+PositiveFloat = typing.Annotated[float, POSITIVE]
+
 
 def to_table(settings: Any) -> dict[str, Any]:
     """A dataclass as a nested TOML table; absent parts (None) are written as `false`."""
@@ -30,7 +34,7 @@ def from_table(kind: type[T], table: dict[str, Any], where: str, base: T | None 
 
     Raises SettingsError naming the key, the nearest known key, or the type expected; `where` names the file.
     """
-    hints = typing.get_type_hints(kind)
+    hints = typing.get_type_hints(kind, include_extras=True)
     for key in table:
         if key not in hints:
             near = difflib.get_close_matches(key, hints, n=1, cutoff=0.0)
@@ -52,6 +56,11 @@ def _required(field: dataclasses.Field) -> bool:
 
 
 def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
+    if typing.get_origin(hint) is typing.Annotated:
+        number = _typed(typing.get_args(hint)[0], value, where, base)
+        if number == 0:
+            raise SettingsError(f"{where} must be greater than 0; got {value!r}")
+        return number
     if isinstance(hint, types.UnionType):
         inner = next(part for part in typing.get_args(hint) if part is not type(None))
         return None if value is False and inner is not bool else _typed(inner, value, where, base)

@@ -140,7 +140,7 @@ class EMLoop:
         """Both networks, each with the division of its peer; returns the losses of the first."""
         results = []
         for learner in self.learners:
-            set_rate(learner.optimizer, semi_rate(self.profile.mixmatch, epoch))
+            self._start_stage(learner.optimizer, semi_rate(self.profile.mixmatch, epoch))
             refresh_frozen(learner)
         for step, division in zip(self.semi_steps, reversed(divisions), strict=True):
             clean, noisy = self._rows(division.clean), self._rows(rows & ~division.clean)
@@ -157,9 +157,18 @@ class EMLoop:
             self._mine_within(chosen)
         results = []
         for learner, step, peer in zip(self.learners, self.clustering_steps, reversed(outlooks), strict=True):
-            set_rate(learner.cluster_optimizer, self.profile.clustering.learning_rate)
+            self._start_stage(learner.cluster_optimizer, self.profile.clustering.learning_rate)
             results.append(step.epoch(chosen, peer.predictions))
         return results[0]
+
+    def _start_stage(self, optimizer: torch.optim.Optimizer, rate: float) -> None:
+        """Set the rate; with parallel networks also forget the momentum, as the release does: there each stage runs in
+        a child process whose optimiser state is lost."""
+        set_rate(optimizer, rate)
+        if self.profile.order == "parallel":
+            for state in optimizer.state.values():
+                if (momentum := state.get("momentum_buffer")) is not None:
+                    momentum.zero_()
 
     def _mine_within(self, rows: Tensor) -> None:
         """Neighbours inside the epoch's subset, from current features (Clothing1M; paper, implementation details)."""

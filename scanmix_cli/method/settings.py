@@ -7,7 +7,10 @@ Augmentations are named by `scanmix_cli.augment.pipelines`.
 from dataclasses import dataclass
 from typing import Literal
 
+from scanmix_cli.engine.config import PositiveFloat, PositiveInt
+
 Normalisation = tuple[float, float, float]
+Spread = tuple[PositiveFloat, PositiveFloat, PositiveFloat]
 
 
 @dataclass(frozen=True)
@@ -16,16 +19,16 @@ class ContrastiveSettings:
 
     objective: Literal["simclr", "moco"] = "simclr"
     epochs: int = 500
-    batch_size: int = 512
+    batch_size: PositiveInt = 512
     learning_rate: float = 0.4
     final_rate_share: float = 0.001  # cosine schedule ends at learning_rate times this
     rising_steps: int = 0  # SimCLR only: the rate rises linearly over so many first steps
     momentum: float = 0.9
     weight_decay: float = 1e-4
-    temperature: float = 0.1
+    temperature: PositiveFloat = 0.1
     symmetric: bool = False  # False: only first views are anchors, as in the release
     view: str = "simclr"
-    queue_size: int = 65536  # MoCo only
+    queue_size: PositiveInt = 65536  # MoCo only
     key_momentum: float = 0.999  # MoCo only
     max_images: int = 0  # 0: all; Clothing1M pre-trains on 100,000
 
@@ -34,7 +37,7 @@ class ContrastiveSettings:
 class NeighborSettings:
     """Mining of the K nearest neighbours, once, in the contrastive feature space."""
 
-    count: int = 20
+    count: PositiveInt = 20
     include_self: bool = True
     features: Literal["projection", "backbone"] = "projection"  # the projection has 128 dimensions
 
@@ -44,7 +47,7 @@ class ScanSettings:
     """SCAN clustering of the whole network (stage C)."""
 
     epochs: int = 50
-    batch_size: int = 128
+    batch_size: PositiveInt = 128
     learning_rate: float = 1e-4
     weight_decay: float = 1e-4
     entropy_weight: float = 5.0
@@ -57,7 +60,7 @@ class WarmupSettings:
     """Warm-up of the class head with the given labels, by the optimiser of the semi-supervised step."""
 
     epochs: int = 10
-    batch_size: int = 128
+    batch_size: PositiveInt = 128
     learning_rate: float = 0.02
     scope: Literal["head", "network"] = "head"  # "head": backbone frozen; "network": everything learns
     confidence_penalty: bool = False  # for asymmetric-type noise
@@ -82,8 +85,8 @@ class SplitSettings:
     """Clean or noisy: a two-component Gaussian mixture on the per-image loss."""
 
     threshold: float = 0.5
-    history: int = 1  # average the normalised losses of this many last epochs
-    max_iter: int = 10
+    history: PositiveInt = 1  # average the normalised losses of this many last epochs
+    max_iter: PositiveInt = 10
     tol: float = 1e-2
     reg_covar: float = 5e-4
     clip_percentile: float = 0.0  # 0: min-max by the extremes, as released; 99.9 keeps one outlier from ruling
@@ -94,15 +97,15 @@ class MixMatchSettings:
     """The semi-supervised step of DivideMix."""
 
     epochs: int = 300
-    batch_size: int = 64
+    batch_size: PositiveInt = 64
     learning_rate: float = 0.02
     rate_drops: tuple[int, ...] = (150,)  # epochs after warm-up at which the rate is divided by ten
     momentum: float = 0.9
     weight_decay: float = 5e-4
-    temperature: float = 0.5
-    alpha: float = 4.0
+    temperature: PositiveFloat = 0.5
+    alpha: PositiveFloat = 4.0
     lambda_u: float = 25.0
-    rampup: int = 16
+    rampup: PositiveInt = 16
     mix_unlabelled: bool = True  # False: the WebVision, Red and Clothing1M variant without the unlabelled loss
     guess_mode: Literal["train", "eval"] = "train"  # batch norm of the trained network while it guesses
     view: str = "weak"
@@ -114,7 +117,7 @@ class MixMatchSettings:
 class ClusteringSettings:
     """The clustering step of every epoch, with the peer's predictions as neighbour filter."""
 
-    batch_size: int = 128
+    batch_size: PositiveInt = 128
     learning_rate: float = 1e-3
     momentum: float = 0.9
     weight_decay: float = 5e-4
@@ -130,13 +133,13 @@ class SupervisedSettings:
     """Plain training with the given labels: the yardsticks `cross-entropy`, `mixup` and `elr`."""
 
     epochs: int = 300
-    batch_size: int = 128
+    batch_size: PositiveInt = 128
     learning_rate: float = 0.02
     momentum: float = 0.9
     weight_decay: float = 5e-4
     final_rate_share: float = 0.0  # cosine schedule
     view: str = "weak"
-    mixup_alpha: float = 1.0
+    mixup_alpha: PositiveFloat = 1.0
     elr_weight: float = 3.0  # strength of the early-learning regulariser
     elr_momentum: float = 0.7  # of its target average
 
@@ -147,10 +150,10 @@ class Profile:
 
     name: str
     backbone: str
-    image_size: int
-    stored_size: int  # pixels are cached at this short side; larger than image_size where views crop
+    image_size: PositiveInt
+    stored_size: PositiveInt  # pixels are cached at this short side; larger than image_size where views crop
     mean: Normalisation
-    std: Normalisation
+    std: Spread
     contrastive: ContrastiveSettings | None
     neighbors: NeighborSettings
     scan: ScanSettings | None

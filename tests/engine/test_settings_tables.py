@@ -34,7 +34,7 @@ def test_absent_parts_are_written_as_false_and_tuples_as_lists() -> None:
     table = to_table(OFFICIAL["webvision"])
     assert table["gate"] is False
     assert table["mixmatch"]["rate_drops"] == list(OFFICIAL["webvision"].mixmatch.rate_drops)
-    assert table["clustering"]["shared_momentum"] is True
+    assert table["mixmatch"]["mix_unlabelled"] is False
 
 
 def test_keys_left_out_come_from_the_base() -> None:
@@ -67,6 +67,10 @@ def test_keys_left_out_come_from_the_defaults() -> None:
         ({"mixmatch": {"rate_drops": [40, "50"]}}, "mixmatch: rate_drops must be a whole number; got '50'"),
         ({"mixmatch": 5}, "mixmatch must be a table of settings; got 5"),
         ({"mixmatch": {"alpha": -0.5}}, "mixmatch: alpha must not be negative; got -0.5"),
+        ({"mixmatch": {"alpha": 0}}, "mixmatch: alpha must be greater than 0; got 0"),
+        ({"mixmatch": {"batch_size": 0}}, "mixmatch: batch_size must be greater than 0; got 0"),
+        ({"mixmatch": {"batch_size": 2.5}}, "mixmatch: batch_size must be a whole number; got 2.5"),
+        ({"std": [0.2, 0, 0.2]}, "std must be greater than 0; got 0"),
         ({"mixmatch": {"epochs": -1}}, "mixmatch: epochs must not be negative; got -1"),
         ({"mixmatch": {"alpha": float("nan")}}, "mixmatch: alpha must be a finite number; got nan"),
         ({"mixmatch": {"alpha": float("inf")}}, "mixmatch: alpha must be a finite number; got inf"),

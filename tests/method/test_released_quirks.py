@@ -192,3 +192,28 @@ def test_refreshing_a_clone_keeps_its_tensors() -> None:
     refresh_frozen(learner)
     assert learner.frozen.class_head.bias.tolist() == [4.0] * CLASSES
     assert [parameter.data_ptr() for parameter in learner.frozen.parameters()] == tensors
+
+
+@pytest.mark.parametrize("order", ["sequential", "parallel"])
+def test_parallel_networks_start_every_stage_without_momentum(order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    context, images = toy_context(), toy_images()
+    profile = replace(mended(), order=order)  # type: ignore[arg-type]
+    loop = EMLoop(pair(profile, context), images, NEIGHBORS, profile, context)
+    rows = loop.epoch_rows()
+    outlooks = loop.look()
+    loop.train_semi_supervised(0, loop.divide(outlooks, rows), rows)
+    loop.train_clustering(outlooks, rows)
+    kept: list[bool] = []
+
+    def epoch(self: MixMatchStep | ClusteringStep, *_: object) -> dict[str, float]:
+        semi = isinstance(self, MixMatchStep)
+        optimizer = self.learner.optimizer if semi else self.learner.cluster_optimizer
+        kept.extend(bool(state["momentum_buffer"].any()) for state in optimizer.state.values())
+        return {}
+
+    for step in (MixMatchStep, ClusteringStep):
+        monkeypatch.setattr(step, "epoch", epoch)
+    loop.train_semi_supervised(1, loop.divide(outlooks, rows), rows)
+    loop.train_clustering(outlooks, rows)
+    assert len(kept) > 40
+    assert set(kept) == {order == "sequential"}
