@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from sklearn.model_selection import KFold
 
+from scanmix_cli.bench.brief import BriefContext
 from scanmix_cli.bench.opinion import Opinion
 from scanmix_cli.engine.budget import Budget
-from scanmix_cli.engine.context import Context
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.methods import Outcome, cross_entropy
@@ -19,6 +19,7 @@ from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.settings import Profile
 
 FOLDS = 5
+TRAININGS = FOLDS + 1
 MISSING = "the method cleanlab needs the package of that name: pip install scanmix-cli[bench]"
 
 
@@ -33,13 +34,13 @@ def require_cleanlab() -> tuple[Any, Any]:
 
 
 def learn_with_cleanlab(
-    images: ImageSet, profile: Profile, time_budget: float, monitor: Monitor, context: Context
+    images: ImageSet, profile: Profile, time_budget: float, monitor: Monitor, context: BriefContext
 ) -> tuple[Outcome, Opinion]:
     """The network trained on what cleanlab keeps, and cleanlab's opinion: 1 - label quality, its issues as the cut,
     the most probable class as suggestion, the share of issues as noise rate."""
     filtering, rank = require_cleanlab()
     labels = images.labels.cpu().numpy()
-    part = time_budget / (FOLDS + 1)
+    part = time_budget / TRAININGS
     probabilities = out_of_fold(images, profile, part, context)
     flagged = np.asarray(filtering.find_label_issues(labels, probabilities))
     quality = np.asarray(rank.get_label_quality_scores(labels, probabilities))
@@ -49,13 +50,14 @@ def learn_with_cleanlab(
     return outcome, Opinion(1 - quality, flagged, probabilities.argmax(1), float(flagged.mean()))
 
 
-def out_of_fold(images: ImageSet, profile: Profile, seconds: float, context: Context) -> np.ndarray:
+def out_of_fold(images: ImageSet, profile: Profile, seconds: float, context: BriefContext) -> np.ndarray:
     """float64 (N, C): class probabilities of every image from a network that has not seen it; `seconds` a fold."""
     found = np.zeros((len(images), images.classes))
     folds = KFold(FOLDS, shuffle=True, random_state=context.seed).split(np.arange(len(images)))
     for number, (learned, held_out) in enumerate(folds):
         context.reporter.message(f"cleanlab: fold {number + 1} of {FOLDS}")
-        inner = Context(context.compute, context.seed + number, context.reporter, budget=Budget(seconds or None, {}))
+        budget = Budget(seconds or None, {})
+        inner = BriefContext(context.compute, context.seed + number, context.reporter, budget=budget, most=context.most)
         rows = torch.from_numpy(learned).to(context.device)
         net = cross_entropy(images.subset(rows), profile, Monitor(), inner).nets[0]
         asked = images.subset(torch.from_numpy(held_out).to(context.device))

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 
 from scanmix_cli.bench import machine, noise, scores
+from scanmix_cli.bench.brief import BriefContext, images_an_epoch, in_parts
 from scanmix_cli.bench.cells import CellKey, CellStore
-from scanmix_cli.bench.cleanlab_method import learn_with_cleanlab
+from scanmix_cli.bench.cleanlab_method import TRAININGS, learn_with_cleanlab
 from scanmix_cli.bench.encoder import Encoder
 from scanmix_cli.bench.injected import NoisyLabels
 from scanmix_cli.bench.opinion import SCORES, Opinion, opinion_of
@@ -20,7 +21,6 @@ from scanmix_cli.bench.request import CLEANLAB
 from scanmix_cli.bench.setup import BenchSet
 from scanmix_cli.engine.budget import Budget
 from scanmix_cli.engine.checkpoints import Checkpoints
-from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.engine.progress import Reporter
 from scanmix_cli.files import write_file
@@ -28,7 +28,7 @@ from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.methods import METHODS, Outcome
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.settings import Profile
-from scanmix_cli.workflow.plan import DataFacts
+from scanmix_cli.workflow.plan import DataFacts, seconds_per_image
 from scanmix_cli.workflow.train import device_name
 
 TOP = 5  # the second accuracy that WebVision and Mini-ImageNet tables print
@@ -78,13 +78,20 @@ def image_set(data: BenchSet, part: Part, labels: np.ndarray | None, profile: Pr
     return ImageSet(pixels, numbers, len(data.classes), profile.image_size, profile.mean, profile.std)
 
 
-def _context(run: MethodRun, store: CellStore, key: CellKey) -> Context:
+def _context(run: MethodRun, store: CellStore, key: CellKey) -> BriefContext:
     """Long cells can be resumed; one with a time budget is short, and starts afresh so that the budget is kept."""
     facts = DataFacts(len(run.data.train.labels), len(run.data.classes), run.profile.image_size)
+    most = 0
+    if run.time_budget and not run.compute.accelerated:
+        seconds = run.time_budget / (TRAININGS if run.method == CLEANLAB else 1)
+        most = images_an_epoch(run.method, run.profile, facts, seconds, seconds_per_image(run.profile, run.compute))
+        if most:
+            run.reporter.message(f"an epoch of all images does not fit {run.time_budget:g} s: epochs of {most} images")
     budget = Budget(run.time_budget or None, shares(run.method, run.profile, facts))
     folder = None if run.time_budget or run.method == CLEANLAB else store.path(key, ".checkpoints")
     checkpoints = Checkpoints(folder, key.name, resume=True)
-    return Context(run.compute, run.seed, run.reporter, checkpoints, budget, store.path(key, ".metrics.csv"))
+    metrics = store.path(key, ".metrics.csv")
+    return BriefContext(run.compute, run.seed, run.reporter, checkpoints, budget, metrics, most=most)
 
 
 def _monitor(run: MethodRun) -> Monitor:
@@ -94,13 +101,13 @@ def _monitor(run: MethodRun) -> Monitor:
 
 
 def _learn(
-    run: MethodRun, encoder: Encoder | None, monitor: Monitor, context: Context
+    run: MethodRun, encoder: Encoder | None, monitor: Monitor, context: BriefContext
 ) -> tuple[Outcome, Opinion | None]:
     images = image_set(run.data, run.data.train, run.given.labels, run.profile, run.compute)
     if run.method == CLEANLAB:
         return learn_with_cleanlab(images, run.profile, run.time_budget, monitor, context)
     loaded = None if encoder is None else encoder.load(run.profile, context)
-    outcome = METHODS[run.method](images, run.profile, monitor, context, loaded)
+    outcome = METHODS[run.method](images, in_parts(run.profile, context.most), monitor, context, loaded)
     return outcome, opinion_of(outcome, run.given.labels)
 
 
@@ -124,7 +131,7 @@ def _identity(run: MethodRun, key: CellKey) -> dict[str, Any]:
     }
 
 
-def _accuracies(run: MethodRun, outcome: Outcome, monitor: Monitor, context: Context) -> dict[str, Any]:
+def _accuracies(run: MethodRun, outcome: Outcome, monitor: Monitor, context: BriefContext) -> dict[str, Any]:
     """Best and last of the ensemble (all networks of the method) and of a single network (mean of the two)."""
     names = ("best", "last", "best_single", "last_single", "top5", "extra_tests")
     cell: dict[str, Any] = dict.fromkeys(names)
@@ -147,7 +154,7 @@ def _accuracies(run: MethodRun, outcome: Outcome, monitor: Monitor, context: Con
     return cell
 
 
-def _final(run: MethodRun, outcome: Outcome, part: Part, context: Context) -> dict[str, float]:
+def _final(run: MethodRun, outcome: Outcome, part: Part, context: BriefContext) -> dict[str, float]:
     """Top-1 and top-5 accuracy of the summed logits after the last epoch."""
     images = image_set(run.data, part, None, run.profile, run.compute)
     logits = torch.stack([forward_all(net, net, images, context) for net in outcome.nets]).sum(0).cpu().numpy()
@@ -163,7 +170,7 @@ def _detection(run: MethodRun, opinion: Opinion | None) -> dict[str, Any]:
     return cell
 
 
-def _costs(run: MethodRun, encoder: Encoder | None, context: Context, wall: float) -> dict[str, Any]:
+def _costs(run: MethodRun, encoder: Encoder | None, context: BriefContext, wall: float) -> dict[str, Any]:
     """Seconds per stage, the shared pre-training counted in; `wall` is this process's share without it.
 
     Epoch rows survive a resume, so they are summed; what lies between the stages is this process's own.
@@ -181,9 +188,10 @@ def _costs(run: MethodRun, encoder: Encoder | None, context: Context, wall: floa
     return {
         "seconds": {name: round(value, 3) for name, value in stages.items()},
         "minutes": round(total / 60, 4),
-        "images_per_second": round(len(run.data.train.labels) * epochs / own, 1) if own else None,
+        "images_per_second": round((context.most or len(run.data.train.labels)) * epochs / own, 1) if own else None,
         "peak_memory_mib": machine.peak_memory(run.compute.device),
         "time_budget": run.time_budget,
+        "images_an_epoch": context.most or len(run.data.train.labels),
         "epochs": run.profile.mixmatch.epochs,
         "supervised_epochs": run.profile.supervised.epochs,
         "pretrain_epochs": run.profile.contrastive.epochs if run.profile.contrastive and encoder else 0,
