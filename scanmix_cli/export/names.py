@@ -1,0 +1,58 @@
+"""Names of files and class folders in an export: unique, and allowed on every file system."""
+
+import os
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from scanmix_cli.data.listing import IMAGE_SUFFIXES
+
+LONGEST = 200  # bytes of a stem, which leaves room for a number and a suffix within the usual 255
+_FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
+_FOLDER_FORBIDDEN = re.compile(r"[\x00/]|^\.")
+
+
+def unique_stems(filenames: Sequence[str]) -> list[str]:
+    """A file name without suffix for every row of a run, no two alike even where case or Unicode form is ignored.
+
+    They follow from the run's file names alone, so that a name that comes back from another tool finds its row. A
+    repeated name gets a number: `cat`, `cat-2`.
+    """
+    taken: dict[str, int] = {}
+    return [_unique(_allowed(split_suffix(name.replace("\\", "/").rsplit("/", 1)[-1])[0]), taken) for name in filenames]
+
+
+def split_suffix(name: str) -> tuple[str, str]:
+    """Stem and suffix, "" where what follows the last dot is no suffix of images."""
+    stem, suffix = os.path.splitext(name)
+    return (stem, suffix) if suffix.casefold() in IMAGE_SUFFIXES else (name, "")
+
+
+def class_folder(label: str) -> str:
+    """The label as a folder name: as it is, but for what no folder can be called, which is percent-encoded."""
+    return _FOLDER_FORBIDDEN.sub(lambda match: f"%{ord(match[0]):02X}", label)
+
+
+def folded(stem: str) -> str:
+    """What two names must not share: some file systems ignore case, some the form of an accent."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", stem).casefold())
+
+
+def _unique(stem: str, taken: dict[str, int]) -> str:
+    key = folded(stem)
+    number = taken.get(key, 0) + 1
+    taken[key] = number
+    if number == 1:
+        return stem
+    while folded(f"{stem}-{number}") in taken:
+        number += 1
+    taken[key] = number
+    taken[folded(f"{stem}-{number}")] = 1
+    return f"{stem}-{number}"
+
+
+def _allowed(stem: str) -> str:
+    """The stem without control characters and what Windows refuses; bytes that are no UTF-8 as %FF."""
+    text = "".join(f"%{ord(mark) - 0xDC00:02X}" if 0xDC80 <= ord(mark) <= 0xDCFF else mark for mark in stem)
+    text = _FORBIDDEN.sub("_", text).strip(" .") or "image"
+    return text.encode("utf-8", "replace")[:LONGEST].decode("utf-8", "ignore")

@@ -1,0 +1,94 @@
+"""Originals laid into an export as copies or links; they themselves are only read."""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from scanmix_cli.errors import DataError, SettingsError
+from scanmix_cli.export.items import Item
+from scanmix_cli.export.names import split_suffix
+
+LINKS = ("copy", "hard", "sym")
+_NO_HARD_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES)
+_SUFFIXES = {"JPEG": ".jpg", "TIFF": ".tif", "JPEG2000": ".jp2"}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image that lies in the export at `path`, relative with forward slashes."""
+
+    item: Item
+    path: str
+
+
+@dataclass(frozen=True)
+class Placed:
+    """What was laid down, the file names of originals that are gone, and how many hard links became copies."""
+
+    pictures: list[Picture]
+    gone: list[str]
+    copied_instead: int
+
+
+def lay_pictures(items: Sequence[Item], folder: Path, folder_of: Callable[[Item], str], link: str) -> Placed:
+    """Lay every item's file into `folder` at `folder_of(item)`/stem.suffix.
+
+    A file that is gone is left out; DataError where all are, and where there is nothing to lay.
+    """
+    if link not in LINKS:
+        raise SettingsError(f"--link {link!r} is unknown; choose one of {', '.join(LINKS)}")
+    if not items:
+        raise DataError("no row fits the choice, so there is nothing to export; try --only all")
+    pictures, gone, copied = [], [], 0
+    for item in items:
+        place = f"{folder_of(item)}/{item.stem}{_suffix(item)}"
+        target = folder / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            copied += _lay(item.source, target, link)
+        except FileNotFoundError:
+            gone.append(item.filename)
+            continue
+        pictures.append(Picture(item, place))
+    if not pictures:
+        raise DataError(
+            f"none of the {len(items)} images is where it was, such as {items[0].source}; "
+            "put them back, or name their folder with --root"
+        )
+    return Placed(pictures, gone, copied)
+
+
+def _lay(source: str, target: Path, link: str) -> bool:
+    """Whether a copy had to stand in for a hard link."""
+    real = os.path.realpath(source)
+    if link == "sym":
+        os.stat(real)
+        os.symlink(real, target)
+        return False
+    if link == "hard":
+        try:
+            os.link(real, target)
+            return False
+        except OSError as error:
+            if error.errno not in _NO_HARD_LINK:
+                raise
+    shutil.copyfile(real, target)
+    return link == "hard"
+
+
+def _suffix(item: Item) -> str:
+    """The original's suffix; where it has none, the one that its content asks for."""
+    suffix = split_suffix(item.filename)[1] or split_suffix(item.source)[1]
+    if suffix:
+        return suffix
+    try:
+        with Image.open(item.source) as image:
+            kind = image.format or ""
+    except (OSError, ValueError):
+        return ""
+    return _SUFFIXES.get(kind, f".{kind.casefold()}")
