@@ -35,7 +35,9 @@ GPU = Profile(
     warmup=WarmupSettings(epochs=5, batch_size=256, view="weak"),
     gate=GateSettings(),
     split=SplitSettings(clip_percentile=99.9, max_iter=100),
-    mixmatch=MixMatchSettings(epochs=60, batch_size=128, rate_drops=(45,), lambda_u=25.0, guess_mode="eval"),
+    mixmatch=MixMatchSettings(
+        epochs=70, batch_size=128, steps=60, rate_drops=(55,), lambda_u=25.0, guess_mode="eval"
+    ),
     clustering=ClusteringSettings(batch_size=512, steps=50),
     supervised=SupervisedSettings(epochs=60, batch_size=256, learning_rate=0.05),
 )
