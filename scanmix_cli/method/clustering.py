@@ -9,12 +9,13 @@ from torch import Tensor
 
 from scanmix_cli.engine.context import Context
 from scanmix_cli.method.bound import keep_links
-from scanmix_cli.method.images import ImageSet, to_layout
+from scanmix_cli.method.images import Augmentation, ImageSet
 from scanmix_cli.method.learner import Learner
 from scanmix_cli.method.losses import scan_loss
 from scanmix_cli.method.networks import fixed_order
 from scanmix_cli.method.scan import draw_neighbors
 from scanmix_cli.method.settings import ClusteringSettings
+from scanmix_cli.models.norm_act import forward_groups
 
 
 class ClusteringStep:
@@ -26,7 +27,7 @@ class ClusteringStep:
         """neighbors int64 (N, K); the step keeps a copy, which a subset's own neighbours overwrite."""
         self.learner, self.images, self.neighbors = learner, images, neighbors.clone()
         self.settings, self.context = settings, context
-        self.view = images.view(settings.view)
+        self.view = Augmentation(images, settings.view, context)
         self.allowed = torch.ones_like(neighbors, dtype=torch.bool)
         self.captured = context.captured(self.step)
 
@@ -47,11 +48,10 @@ class ClusteringStep:
     def step(self, rows: Tensor) -> Tensor:
         """One gradient step on anchors `rows` (B,) and a drawn neighbour each; returns the loss."""
         net, optimizer = self.learner.net, self.learner.cluster_optimizer
-        pixels, generator = self.images.pixels, self.context.generator
-        partners = draw_neighbors(self.neighbors[rows], self.allowed[rows], generator)
+        partners = draw_neighbors(self.neighbors[rows], self.allowed[rows], self.context.generator)
+        inputs = self.view(rows, partners)
         with self.context.compute.autocast():
-            anchors = net.cluster_logits(to_layout(self.view(pixels[rows], generator)))
-            others = net.cluster_logits(to_layout(self.view(pixels[partners], generator)))
+            anchors, others = forward_groups(net.cluster_logits, net.backbone, inputs, 2).chunk(2)
         loss = scan_loss(anchors, others, self.settings.entropy_weight)
         self.learner.zero_grad(optimizer)
         loss.backward()

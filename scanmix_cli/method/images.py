@@ -11,6 +11,7 @@ from scanmix_cli.engine.context import Context
 from scanmix_cli.method.settings import Normalisation
 
 EVALUATION_BATCH = {"cpu": 256, "cuda": 2048, "mps": 512}
+COMPILED_VIEWS = ("simclr", "strong")  # over a hundred operations each: as costly as the network at batch 64
 
 
 @dataclass(frozen=True)
@@ -41,19 +42,24 @@ class ImageSet:
         return ImageSet(self.pixels[rows], self.labels[rows], self.classes, self.size, self.mean, self.std)
 
 
-def compiled_view(view: View, context: Context) -> Callable[[Tensor, torch.Generator], Tensor]:
-    """The view and `to_layout` as one compiled function; the random numbers are drawn outside, from the generator."""
+class Augmentation:
+    """Random views of stored images by row number, in `to_layout`, for a step that is recorded.
 
-    def apply(images: Tensor, uniforms: Tensor) -> Tensor:
-        return to_layout(view.apply(images, uniforms))
+    Views of many small operations are compiled on a GPU that can; the random numbers are drawn outside.
+    """
 
-    compiled = context.compiled(apply)
+    def __init__(self, images: ImageSet, name: str, context: Context) -> None:
+        view = images.view(name)
+        self.name, self.draws = name, view.draws
+        self.pixels, self.generator = images.pixels, context.generator
+        self.apply = context.compiled(view.apply) if name in COMPILED_VIEWS else view.apply
 
-    def augment(images: Tensor, generator: torch.Generator) -> Tensor:
-        uniforms = torch.rand((view.draws, len(images)), generator=generator, device=images.device)
-        return compiled(images, uniforms)
-
-    return augment
+    def __call__(self, *rows: Tensor) -> Tensor:
+        """float32 (B1 + B2 + ..., 3, S, S): the images `rows`, int64 (B1,), (B2,), ..., one after another."""
+        uniforms = [
+            torch.rand((self.draws, len(part)), generator=self.generator, device=self.pixels.device) for part in rows
+        ]
+        return to_layout(self.apply(self.pixels[torch.cat(rows)], torch.cat(uniforms, dim=1)))
 
 
 def forward_all(function: Callable[[Tensor], Tensor], net: nn.Module, images: ImageSet, context: Context) -> Tensor:

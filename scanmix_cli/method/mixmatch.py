@@ -9,7 +9,7 @@ from scipy.special import betaincinv
 from torch import Tensor, nn
 
 from scanmix_cli.engine.context import Context
-from scanmix_cli.method.images import ImageSet, to_layout
+from scanmix_cli.method.images import Augmentation, ImageSet, to_layout
 from scanmix_cli.method.learner import Learner
 from scanmix_cli.method.losses import (
     co_guess,
@@ -21,6 +21,8 @@ from scanmix_cli.method.losses import (
     uniform_prior,
 )
 from scanmix_cli.method.settings import MixMatchSettings
+from scanmix_cli.models.network import ScanMixNet
+from scanmix_cli.models.norm_act import forward_groups
 
 
 def mixup(inputs: Tensor, targets: Tensor, order: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
@@ -54,7 +56,7 @@ class MixMatchStep:
     ) -> None:
         self.learner, self.peer, self.images = learner, peer, images
         self.settings, self.context = settings, context
-        self.view = images.view(settings.view)
+        self.view = Augmentation(images, settings.view, context)
         self.one_hot = nn.functional.one_hot(images.labels.clamp_min(0), images.classes).float()
         self.posterior = torch.zeros(len(images), device=context.device)
         self.prior = uniform_prior(images.classes, context.device)
@@ -89,8 +91,7 @@ class MixMatchStep:
     def step(self, labelled: Tensor, unlabelled: Tensor, share: Tensor, weight: Tensor) -> Tensor:
         """One gradient step on rows (B,) of each side; returns the losses L_x, L_u, L_r as (3,)."""
         learner, batch = self.learner, len(labelled)
-        rows = torch.cat([labelled, labelled, unlabelled, unlabelled])
-        inputs = to_layout(self.view(self.images.pixels[rows], self.context.generator))
+        inputs = self.view(torch.cat([labelled, labelled, unlabelled, unlabelled]))
         targets = self.targets(inputs, labelled, batch)
         order = torch.rand(4 * batch, generator=self.context.generator, device=inputs.device).argsort()
         if not self.settings.mix_unlabelled:
@@ -113,17 +114,17 @@ class MixMatchStep:
         """Label distributions (4B, C) of the views [x, x', u, u'] in `inputs`."""
         net, temperature = self.learner.net, self.settings.temperature
         with self.context.compute.autocast():
-            x, x2, u, u2 = self._own_guesses(net, inputs)
+            x, x2, u, u2 = self._own_guesses(net, inputs).float().softmax(1).chunk(4)
             peer = self.peer(inputs[2 * batch :]).float().softmax(1)
         q_u = co_guess((u, u2), (peer[:batch], peer[batch:]), temperature)
         q_x = co_refine(self.one_hot[labelled], self.posterior[labelled], (x, x2), temperature)
         return torch.cat([q_x, q_x, q_u, q_u])
 
-    def _own_guesses(self, net: nn.Module, inputs: Tensor) -> list[Tensor]:
-        """Probabilities of the four views; in training mode each has batch statistics of its own, as released."""
+    def _own_guesses(self, net: ScanMixNet, inputs: Tensor) -> Tensor:
+        """Logits of the four views; in training mode each view has batch statistics of its own, as released."""
         if self.settings.guess_mode == "train":
-            return [net(part).float().softmax(1) for part in inputs.chunk(4)]
+            return forward_groups(net, net.backbone, inputs, 4)
         net.eval()
-        probabilities = net(inputs).float().softmax(1)
+        logits = net(inputs)
         net.train()
-        return list(probabilities.chunk(4))
+        return logits

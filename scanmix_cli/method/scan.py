@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from scanmix_cli.engine.context import Context
-from scanmix_cli.method.images import ImageSet, forward_all, to_layout
+from scanmix_cli.method.images import Augmentation, ImageSet, forward_all
 from scanmix_cli.method.losses import scan_loss
 from scanmix_cli.method.networks import adam, fixed_order
 from scanmix_cli.method.settings import ScanSettings
 from scanmix_cli.models.network import ScanMixNet
+from scanmix_cli.models.norm_act import forward_groups
 
 SELECTION_ENTROPY_WEIGHT = 1.0
 
@@ -34,16 +35,15 @@ def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: S
     """Train backbone and cluster head of `net` in place; neighbors int64 (N, K); labels are not used."""
     parameters = [*net.backbone.parameters(), *net.cluster_head.parameters()]
     optimizer = adam(parameters, settings.learning_rate, settings.weight_decay, context)
-    view = images.view(settings.view)
+    view = Augmentation(images, settings.view, context)
     held_out, learned = _set_aside(len(images), settings.held_out_share, context)
     best = BestState(net)
 
     def step(rows: Tensor) -> Tensor:
         """One gradient step on anchors `rows` (B,) and a drawn neighbour each; returns the loss."""
-        partners = draw_neighbors(neighbors[rows], None, context.generator)
+        inputs = view(rows, draw_neighbors(neighbors[rows], None, context.generator))
         with context.compute.autocast():
-            anchors = net.cluster_logits(to_layout(view(images.pixels[rows], context.generator)))
-            others = net.cluster_logits(to_layout(view(images.pixels[partners], context.generator)))
+            anchors, others = forward_groups(net.cluster_logits, net.backbone, inputs, 2).chunk(2)
         loss = scan_loss(anchors, others, settings.entropy_weight)
         optimizer.zero_grad()
         loss.backward()

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from scanmix_cli.engine.context import Context
-from scanmix_cli.method.images import ImageSet, compiled_view
+from scanmix_cli.method.images import Augmentation, ImageSet
 from scanmix_cli.method.losses import cosine_rate, nt_xent
 from scanmix_cli.method.networks import fixed_order, set_rate, sgd
 from scanmix_cli.method.settings import ContrastiveSettings
@@ -14,14 +14,13 @@ from scanmix_cli.models.network import ContrastiveNet
 def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSettings, context: Context) -> None:
     """Train `net` in place; labels are not used."""
     optimizer = sgd(list(net.parameters()), settings.learning_rate, settings.momentum, settings.weight_decay, context)
-    view = compiled_view(images.view(settings.view), context)
-    forward = context.compiled(net)
+    view = Augmentation(images, settings.view, context)
 
     def step(rows: Tensor) -> Tensor:
         """One gradient step on images `rows` (B,), two views each; returns the loss."""
-        batch = images.pixels[rows].repeat(2, 1, 1, 1)
+        inputs = view(rows.repeat(2))
         with context.compute.autocast():
-            outputs = forward(view(batch, context.generator))
+            outputs = net(inputs)
         first, second = outputs.chunk(2)
         loss = nt_xent(first, second, settings.temperature, settings.symmetric)
         optimizer.zero_grad()

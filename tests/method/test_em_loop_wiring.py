@@ -238,7 +238,7 @@ def test_targets_trust_the_given_label_as_far_as_the_peer_does() -> None:
     labelled = torch.arange(4, 12)
     step.posterior[labelled[:4]], step.posterior[labelled[4:]] = 1.0, 0.0
     rows = torch.cat([labelled, labelled, torch.arange(12, 20), torch.arange(12, 20)])
-    inputs = step.view(IMAGES.pixels[rows], None)
+    inputs = step.view(rows)
     own, peer = step.learner.net, step.peer.eval()
     own.train()
     targets = step.targets(inputs, labelled, 8)
