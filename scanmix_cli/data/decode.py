@@ -2,8 +2,9 @@
 
 import io
 import warnings
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
@@ -19,6 +20,8 @@ CORRUPT_IMAGE = "ERROR_CORRUPT_IMAGE"
 TRUNCATED_IMAGE = "ERROR_TRUNCATED_IMAGE"
 TOO_LARGE = "ERROR_TOO_LARGE"
 UNSUPPORTED = "ERROR_UNSUPPORTED"
+
+T = TypeVar("T")
 
 MAX_PIXELS = 178_956_970  # where Pillow itself refuses to open: twice its default Image.MAX_IMAGE_PIXELS
 
@@ -73,22 +76,53 @@ def decode_file(path: Path | str, size: int, *, salvage: bool = False) -> Pictur
     The short side is resized to `size` and the centre cut out. A picture of exactly size x size keeps every value.
     With `salvage`, what is there of a file cut short is used; what is missing is grey or black.
     """
+    return decode_bytes(_content(path), size, salvage=salvage)
+
+
+def decode_whole(path: Path | str, longest: int) -> Image.Image:
+    """All of the picture in a file, upright and RGB, its long side at most `longest` and never enlarged.
+
+    What is there of a file cut short is used. Raises DecodeError.
+    """
+    data = _content(path)
+    _require_content(data)
+
+    def whole(image: Image.Image) -> Image.Image:
+        share = min(1.0, longest / max(image.size))
+        picture = _rgb(_upright(image, max(1, round(share * min(image.size))))[0])
+        picture.thumbnail((longest, longest), Image.Resampling.BICUBIC)
+        return picture
+
+    try:
+        with LENIENCY.off():
+            return _opened(data, whole)
+    except DecodeError as error:
+        if error.code != TRUNCATED_IMAGE:
+            raise
+    with LENIENCY.on():
+        return _opened(data, whole)
+
+
+def _content(path: Path | str) -> bytes:
     if not path:
         raise DecodeError(MISSING_FILE, "the row names no file")
     try:
         with open(path, "rb") as file:
-            data = file.read()
+            return file.read()
     except OSError as error:
         raise DecodeError(MISSING_FILE, f"cannot be opened: {error.strerror}") from None
     except ValueError:  # a zero byte in the name
         raise DecodeError(MISSING_FILE, "cannot be opened: no valid file name") from None
-    return decode_bytes(data, size, salvage=salvage)
+
+
+def _require_content(data: bytes) -> None:
+    if not data:
+        raise DecodeError(ZERO_SIZE_FILE, "the file is empty")
 
 
 def decode_bytes(data: bytes, size: int, *, salvage: bool = False) -> Picture:
     """As `decode_file`, from the content of a file."""
-    if not data:
-        raise DecodeError(ZERO_SIZE_FILE, "the file is empty")
+    _require_content(data)
     if not salvage:
         return _decode(data, size)
     try:
@@ -114,15 +148,23 @@ def _salvaged(data: bytes, size: int, error: DecodeError) -> Picture:
 
 
 def _decode(data: bytes, size: int) -> Picture:
+    def square(image: Image.Image) -> Picture:
+        kind = f"{image.format} {mode_name(image.mode)}"
+        upright, source_size = _upright(image, size)
+        picture = _rgb(upright)
+        pixels = np.ascontiguousarray(np.asarray(_square(picture, size)).transpose(2, 0, 1))
+        return Picture(pixels, source_size, kind, _frame(picture))
+
+    return _opened(data, square)
+
+
+def _opened(data: bytes, use: Callable[[Image.Image], T]) -> T:
+    """What `use` makes of the opened picture; whatever goes wrong becomes a DecodeError."""
     try:
         with Image.open(io.BytesIO(data), formats=_AVAILABLE) as image:
             if image.width * image.height > MAX_PIXELS:
                 raise DecodeError(TOO_LARGE, f"{image.width} x {image.height} pixels; at most {MAX_PIXELS} are read")
-            kind = f"{image.format} {mode_name(image.mode)}"
-            upright, source_size = _upright(image, size)
-            picture = _rgb(upright)
-            pixels = np.ascontiguousarray(np.asarray(_square(picture, size)).transpose(2, 0, 1))
-            return Picture(pixels, source_size, kind, _frame(picture))
+            return use(image)
     except DecodeError:
         raise
     except Exception as error:  # a broken file can make a format reader raise anything, and must cost only its own row

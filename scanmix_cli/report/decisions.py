@@ -143,6 +143,25 @@ class Decisions:
             except sqlite3.Error as error:
                 raise _unusable(self.path, error) from None
 
+    def since(self, position: int) -> tuple[int, dict[int, Decision | None]]:
+        """The newest entry's number, and what stands now for every row that entries after `position` are about.
+
+        A row of which every decision was taken back is None. Position 0 is the beginning.
+        """
+        later = "row IN (SELECT row FROM log WHERE id > ?)"
+        with self._lock:
+            try:
+                (newest,) = self._db.execute("SELECT ifnull(max(id), 0) FROM log").fetchone()
+                if newest <= position:
+                    return newest, {}
+                changed = self._db.execute("SELECT DISTINCT row FROM log WHERE id > ?", (position,)).fetchall()
+                query = f"SELECT {_COLUMNS} FROM log WHERE {_STANDING} AND {later} ORDER BY id"
+                found = [_decision(entry) for entry in self._db.execute(query, (position,))]
+            except sqlite3.Error as error:
+                raise _unusable(self.path, error) from None
+        stands: dict[int, Decision | None] = dict.fromkeys(row for (row,) in changed)
+        return newest, stands | {decision.row: decision for decision in found}
+
     def export_csv(self, path: Path) -> int:
         """Write the latest decision of every row, by row; returns their number. Raises RunError on a full disk."""
         decisions = sorted(self.current().values(), key=lambda decision: decision.row)
