@@ -4,7 +4,7 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from scanmix_cli.data.audit import require_readable
 from scanmix_cli.data.cache import default_cache_dir
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.overview import overview
-from scanmix_cli.data.pixels import SCAN_SIZE, Pixels, load_pixels
+from scanmix_cli.data.pixels import SCAN_SIZE, SKIP, Pixels, load_pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.data.wording import counted
@@ -36,6 +36,8 @@ def check(
     sep: options.SepOption = None,
     encoding: options.EncodingOption = None,
     test: options.TestOption = None,
+    truncated: options.TruncatedOption = None,
+    rescan: Annotated[bool, typer.Option("--rescan", help="Read every file again, changed or not.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the unreadable files to a CSV table.")] = None,
     as_json: options.JsonOption = False,
 ) -> None:
@@ -45,29 +47,42 @@ def check(
     """
     if out is not None and not out.parent.is_dir():
         raise SettingsError(f"{out} cannot be written: there is no folder {out.parent}; name another file with --out")
-    samples = read_samples(
-        data,
-        labels=labels,
-        path_column=path_column,
-        label_column=label_column,
-        split_column=split_column,
-        root=root,
-        sep=sep,
-        encoding=encoding,
-        test=test,
-    )
-    with decoding_progress() as on_progress:
-        pixels = load_pixels(
-            samples, SCAN_SIZE, workers=os.cpu_count() or 1, cache_dir=default_cache_dir(), on_progress=on_progress
-        )
+    try:
+        with decoding_progress() as on_progress:
+            samples = read_samples(
+                data,
+                labels=labels,
+                path_column=path_column,
+                label_column=label_column,
+                split_column=split_column,
+                root=root,
+                sep=sep,
+                encoding=encoding,
+                test=test,
+            )
+            pixels = load_pixels(
+                samples,
+                SCAN_SIZE,
+                workers=os.cpu_count() or 1,
+                cache_dir=default_cache_dir(),
+                on_progress=on_progress,
+                truncated=SKIP if truncated is None else truncated.value,
+                rescan=rescan,
+            )
+    except DataError as error:
+        if as_json:
+            typer.echo(json.dumps({"data": str(data), "trainable": False, "problem": str(error)}))
+        raise
     if out is not None:
         _write_bad_files(out, samples, pixels)
     problem = _problem(samples, pixels)
+    plan = None if problem else _plan(samples, pixels)
     found = overview(samples, pixels)
     if as_json:
-        typer.echo(json.dumps({"data": str(data), "trainable": problem is None, "problem": problem, **asdict(found)}))
+        verdict = {"data": str(data), "trainable": problem is None, "problem": problem, "plan": plan}
+        typer.echo(json.dumps(verdict | asdict(found)))
     else:
-        show(found)
+        show(found, plan)
     if problem is not None:
         raise DataError(problem)
 
@@ -78,6 +93,26 @@ def _problem(samples: Samples, pixels: Pixels) -> str | None:
     except DataError as error:
         return str(error)
     return None
+
+
+def _plan(samples: Samples, pixels: Pixels) -> dict[str, Any]:
+    """What `train` without further options would choose on this machine, and how long it would take."""
+    from scanmix_cli.engine.device import choose_compute  # imports PyTorch: after everything that may go wrong
+    from scanmix_cli.workflow.plan import make_plan
+    from scanmix_cli.workflow.request import Request
+    from scanmix_cli.workflow.train import describe_plan, device_name, facts_of
+
+    compute = choose_compute()
+    plan = make_plan(Request(), facts_of(samples, pixels), compute)
+    return {
+        "profile": plan.profile.name,
+        "backbone": plan.profile.backbone,
+        "image_size": plan.profile.image_size,
+        "device": device_name(compute.device),
+        "seconds": {stage: round(seconds, 1) for stage, seconds in plan.seconds.items()},
+        "total_seconds": round(plan.total, 1),
+        "description": describe_plan(plan),
+    }
 
 
 def _write_bad_files(out: Path, samples: Samples, pixels: Pixels) -> None:

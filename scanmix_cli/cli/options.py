@@ -1,11 +1,20 @@
 """Options that several commands share: what the data are, and how to answer."""
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 DATA_PANEL = "Data"
+
+
+class Truncated(str, Enum):
+    """What becomes of files cut short."""
+
+    skip = "skip"
+    use = "use"
+
 
 DataArgument = Annotated[
     Path, typer.Argument(metavar="DATA", help="Folder with a sub-folder per class, or a table of paths and labels.")
@@ -42,6 +51,13 @@ TestOption = Annotated[
     Path | None,
     typer.Option(
         metavar="PATH", help="Further folder or table that only measures accuracy.", rich_help_panel=DATA_PANEL
+    ),
+]
+TruncatedOption = Annotated[
+    Truncated | None,
+    typer.Option(
+        help="Files cut short: leave them out (default), or use what is there of the picture.",
+        rich_help_panel=DATA_PANEL,
     ),
 ]
 VerboseOption = Annotated[

@@ -80,6 +80,7 @@ def train(
     sep: options.SepOption = None,
     encoding: options.EncodingOption = None,
     test: options.TestOption = None,
+    truncated: options.TruncatedOption = None,
     config: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Settings of an earlier run (its config.toml).", rich_help_panel=SCHEDULE),
@@ -120,6 +121,7 @@ def train(
         "device": device,
         "precision": precision,
         "workers": workers,
+        "truncated": None if truncated is None else truncated.value,
     }
     if resume and overwrite:
         raise SettingsError("--resume and --overwrite exclude each other; leave one out")

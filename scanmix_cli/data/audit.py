@@ -1,11 +1,11 @@
 """Whether training on the rows is possible, and what looks odd about them."""
 
-import unicodedata
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
 
+from scanmix_cli.data.class_names import alike, misspelt
 from scanmix_cli.data.listing import sub_folders
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import TRAIN, UNLABELLED, Samples
@@ -66,7 +66,7 @@ def label_warnings(classes: tuple[str, ...], splits: list[str], labels: list[str
     without = [f"Classes without images: {quoted(empty)}."] if empty else []
     if held_out:
         without.append(f"Classes without training images: {quoted(held_out)}.")
-    return [*_alike(classes), *without, *_tiny(counts), *_imbalance(counts)]
+    return [*alike(classes), *misspelt(counts), *without, *_tiny(counts), *_imbalance(counts)]
 
 
 def copy_warnings(paths: list[str], labels: list[str]) -> list[str]:
@@ -85,17 +85,6 @@ def copy_warnings(paths: list[str], labels: list[str]) -> list[str]:
     if conflicts:
         warnings.append(f"Under more than one label: {counted(len(conflicts), 'file')}, such as {conflicts[0]}.")
     return warnings
-
-
-def _alike(classes: tuple[str, ...]) -> list[str]:
-    groups = defaultdict(list)
-    for name in classes:
-        groups[" ".join(unicodedata.normalize("NFC", name).casefold().split())].append(name)
-    return [
-        f"Classes {quoted(names)} differ only by case or space; rename them if they are one class."
-        for names in groups.values()
-        if len(names) > 1
-    ]
 
 
 def _tiny(counts: Counter[str]) -> list[str]:

@@ -1,5 +1,6 @@
 """A folder as input: one sub-folder per class, with or without `train/`, `val/`, `test/` above them."""
 
+from collections import Counter
 from pathlib import Path
 
 from scanmix_cli.data.listing import list_images, sub_folders
@@ -38,7 +39,8 @@ def read_folder(folder: Path, leave_out: Path | None = None) -> Rows:
         raise _without_classes(folder, splits, loose)
     rows.paths = [f"{folder.absolute()}/{name}" for name in rows.filenames]
     rows.classes = {name for split in splits for name in sub_folders(folder / split)} if splits else set(folders)
-    rows.ignored += len(loose) + len(elsewhere)
+    outside = {"images outside the class folders": len(loose), "images outside the split folders": len(elsewhere)}
+    rows.ignored += Counter(outside)
     rows.warnings = _left_out(loose, "not in a class folder") + _left_out(elsewhere, "not in a split folder")
     if not splits:
         rows.warnings += [f"Folder '{name}' is taken for a class, not for a split." for name in _known_splits(folders)]

@@ -1,6 +1,7 @@
 """Which files of a folder are images, and which are litter that operating systems and tools leave behind."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,20 +43,28 @@ def sub_folders(folder: Path, leave_out: Path | None = None) -> list[str]:
     return sorted(entry.name for entry in entries if leave_out is None or not leave_out.samefile(entry.path))
 
 
-def list_images(folder: Path, leave_out: Path | None = None) -> tuple[list[str], int]:
-    """Sorted paths of all images at any depth, relative to `folder` with forward slashes; number of ignored entries.
+def list_images(folder: Path, leave_out: Path | None = None) -> tuple[list[str], Counter[str]]:
+    """Sorted paths of all images at any depth, relative to `folder` with forward slashes; ignored entries by kind.
 
     A symbolic link keeps its own place; a broken one is listed, so that its row can say that the file is missing.
     """
     images: list[str] = []
-    ignored = 0
+    ignored: Counter[str] = Counter()
     closed = frozenset() if leave_out is None else frozenset({os.path.realpath(leave_out)})
     for name, is_image in _walk(str(folder), "", closed):
         if is_image:
             images.append(name)
         else:
-            ignored += 1
+            ignored[_kind(name.rsplit("/", 1)[-1])] += 1
     return sorted(images), ignored
+
+
+def _kind(name: str) -> str:
+    """How ignored entries are counted together: `._*`, `.DS_Store`, `*.txt`."""
+    if name.startswith("._"):
+        return "._*"
+    suffix = os.path.splitext(name)[1].casefold()
+    return f"*{suffix}" if suffix and not is_litter(name) else name
 
 
 def _entries(folder: str) -> list[os.DirEntry]:

@@ -1,14 +1,18 @@
 """What a data set holds and what is wrong with it, in numbers."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from scanmix_cli.data.copies import Copies, find_copies
 from scanmix_cli.data.decode import VALID
-from scanmix_cli.data.duplicates import exact_duplicates
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import UNLABELLED, Samples
+from scanmix_cli.data.wording import counted, quoted
+
+_EXAMPLES = 2
 
 
 @dataclass(frozen=True)
@@ -30,14 +34,12 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Copies:
-    """Sets of images that are equal pixel for pixel."""
+class BadFile:
+    """A row whose file cannot be read."""
 
-    sets: int
-    images: int  # in all sets together
-    conflicts: int  # sets whose images have more than one label
-    leaks: int  # held-out images with a copy in the training part
-    examples: tuple[tuple[str, ...], ...]  # file names of the first conflicts, "label: name" each
+    filename: str
+    error_code: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,12 @@ class Overview:
     classes: tuple[ClassCount, ...]
     width: Spread | None
     height: Spread | None
+    formats: dict[str, int]  # readable images by file format and pixel mode
     bad_files: dict[str, int]
+    bad_examples: tuple[BadFile, ...]  # the first rows of each code
     copies: Copies
-    ignored: int
+    near_copies: Copies
+    ignored: dict[str, int]
     warnings: tuple[str, ...]
 
 
@@ -67,6 +72,8 @@ def overview(samples: Samples, pixels: Pixels) -> Overview:
     in_train = np.bincount(ids[readable & train & (ids != UNLABELLED)], minlength=count)
     held_out = np.bincount(ids[readable & ~train & (ids != UNLABELLED)], minlength=count)
     sizes = pixels.source_sizes[pixels.rows]
+    copies, near_copies = find_copies(samples, pixels)
+    bad = dict(sorted(Counter(code for code in pixels.error_codes if code != VALID).items()))
     return Overview(
         name=samples.name,
         rows=len(samples),
@@ -76,11 +83,25 @@ def overview(samples: Samples, pixels: Pixels) -> Overview:
         classes=tuple(map(ClassCount, samples.classes, in_train.tolist(), held_out.tolist())),
         width=_spread(sizes[:, 0]),
         height=_spread(sizes[:, 1]),
-        bad_files=dict(sorted(Counter(code for code in pixels.error_codes if code != VALID).items())),
-        copies=_copies(exact_duplicates(pixels), ids, train, samples),
+        formats=pixels.kinds,
+        bad_files=bad,
+        bad_examples=tuple(_bad_examples(samples, pixels, tuple(bad))),
+        copies=copies,
+        near_copies=near_copies,
         ignored=samples.ignored,
-        warnings=(*samples.warnings, *pixels.warnings),
+        warnings=(
+            *_without_readable(samples, in_train + held_out),
+            *samples.warnings,
+            *pixels.warnings,
+        ),
     )
+
+
+def before_training(found: Overview) -> list[str]:
+    """What a person should know before time is spent: unreadable files, contradictions, the warnings."""
+    bad = ", ".join(f"{code} {count}" for code, count in found.bad_files.items())
+    unreadable = f"{found.rows - found.readable} of {counted(found.rows, 'file')} cannot be read ({bad})."
+    return [*([unreadable] if bad else []), *_contradictions(found.copies, found.near_copies), *found.warnings]
 
 
 def _spread(values: np.ndarray) -> Spread | None:
@@ -89,16 +110,32 @@ def _spread(values: np.ndarray) -> Spread | None:
     return Spread(int(values.min()), int(np.median(values)), int(values.max()))
 
 
-def _copies(sets: np.ndarray, ids: np.ndarray, train: np.ndarray, samples: Samples) -> Copies:
-    """Conflicts and leaks by set number; blank labels contradict nothing."""
-    count = int(sets.max(initial=-1)) + 1
-    member, labelled = sets >= 0, (sets >= 0) & (ids != UNLABELLED)
-    pairs = np.unique(np.stack([sets[labelled], ids[labelled]]), axis=1)
-    conflicting = np.flatnonzero(np.bincount(pairs[0], minlength=count) > 1)
-    in_train = np.bincount(sets[member & train], minlength=count) > 0
-    leaks = member & ~train
-    names, labels = samples.table["filename"].to_numpy(), samples.table["given_label"].to_numpy()
-    examples = tuple(
-        tuple(f"{labels[k]}: {names[k]}" for k in np.flatnonzero(sets == number)) for number in conflicting[:3]
-    )
-    return Copies(count, int(member.sum()), len(conflicting), int(in_train[sets[leaks]].sum()), examples)
+def _bad_examples(samples: Samples, pixels: Pixels, codes: tuple[str, ...]) -> Iterator[BadFile]:
+    names = samples.table["filename"]
+    for code in codes:
+        for row in np.flatnonzero(pixels.error_codes == code)[:_EXAMPLES].tolist():
+            yield BadFile(names[row], code, pixels.messages[row])
+
+
+def _without_readable(samples: Samples, counts: np.ndarray) -> list[str]:
+    """Classes that have rows, but none that can be read."""
+    has_rows = set(samples.table["given_label"])
+    lost = [name for name, count in zip(samples.classes, counts, strict=True) if name in has_rows and not count]
+    return [f"Classes of which no image can be read: {quoted(lost)}."] if lost else []
+
+
+def _contradictions(copies: Copies, near_copies: Copies) -> list[str]:
+    """What copies say about labels and about the accuracy that will be measured."""
+    found = []
+    for kind, some in (("copies", copies), ("near copies", near_copies)):
+        if some.conflicts:
+            found.append(
+                f"{counted(some.conflicts, 'set')} of {kind} with more than one label, such as "
+                f"{' = '.join(some.examples[0])}; look at them, since one label at most can be right."
+            )
+        if some.leaks:
+            found.append(
+                f"{counted(some.leaks, 'held-out image')} with {kind} in the training part; "
+                f"the accuracy measured will be too good."
+            )
+    return found

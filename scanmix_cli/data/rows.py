@@ -1,5 +1,6 @@
 """Rows as one source yields them, before sources are put together into a Samples table."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ class Rows:
     labels: list[str]
     classes: set[str]
     extra: dict[str, list[Any]] = field(default_factory=dict)
-    ignored: int = 0
+    ignored: Counter[str] = field(default_factory=Counter)  # files and folders that are no images of a class, by kind
     warnings: list[str] = field(default_factory=list)
 
     def __len__(self) -> int:

@@ -25,7 +25,7 @@ class Samples:
     table: pd.DataFrame
     classes: tuple[str, ...]
     warnings: tuple[str, ...] = ()
-    ignored: int = 0
+    ignored: dict[str, int] = field(default_factory=dict)  # what was passed over, by kind, such as "*.txt"
     extra_columns: tuple[str, ...] = field(default=())
 
     def __len__(self) -> int:

@@ -1,5 +1,6 @@
 """From DATA as the user names it to one Samples table."""
 
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -61,7 +62,7 @@ def read_samples(
         table=pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}),
         classes=classes,
         warnings=(*warnings, *label_warnings(classes, splits, given), *copy_warnings(paths, given)),
-        ignored=sum(part.ignored for part in parts),
+        ignored=_by_count(sum((part.ignored for part in parts), Counter())),
         extra_columns=tuple(extra),
     )
 
@@ -99,6 +100,10 @@ def _joined_extra(parts: list[Rows]) -> dict[str, list]:
     """Further columns of all parts, blank in the parts that lack them."""
     names = dict.fromkeys(name for part in parts for name in part.extra)
     return {name: [v for part in parts for v in part.extra.get(name, [""] * len(part))] for name in names}
+
+
+def _by_count(kinds: Counter[str]) -> dict[str, int]:
+    return dict(sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _name(data: Path) -> str:

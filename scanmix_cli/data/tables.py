@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from scanmix_cli.errors import DataError
 TEXT_SUFFIXES = frozenset({".csv", ".tsv", ".txt"})
 JSON_SUFFIXES = frozenset({".jsonl", ".ndjson", ".json"})
 PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
+_SPREADSHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers"})
 _CHUNK = 10_000  # rows turned into columns at a time, which keeps memory and garbage collection small
 
 
@@ -67,6 +68,8 @@ def read_table(path: Path, *, sep: str | None, encoding: str | None, known: Coll
         table = _read_json(path, encoding)
     elif suffix in TEXT_SUFFIXES:
         table = _read_csv(path, sep, encoding, known)
+    elif suffix in _SPREADSHEETS:
+        raise DataError(f"{path} is a spreadsheet; save its sheet as CSV and give that file")
     else:
         raise DataError(f"{path} is neither a folder nor a table; tables end in .csv, .tsv, .jsonl or .parquet")
     if not len(table):
@@ -93,13 +96,14 @@ def _read_csv(path: Path, sep: str | None, encoding: str | None, known: Collecti
 
 
 def _parse(path: Path, content: str, separator: str) -> dict[str, list[Any]]:
-    """Columns by name; rows without any text, as spreadsheets append them, are left out."""
+    """Columns by name; rows without any text at the end, as spreadsheets append them, are left out."""
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(content, newline=""), delimiter=separator, strict=True)
     try:
         header = _header(next((row for row in reader if row), []))
         columns: list[list[Any]] = [[] for _ in header]
-        rows = (_regular(path, reader.line_num, row, len(header), separator) for row in reader if any(row))
+        filled = _without_blank_end(row for row in reader if row)
+        rows = (_regular(path, reader.line_num, row, len(header), separator) for row in filled)
         while chunk := list(islice(rows, _CHUNK)):
             for column, cells in zip(columns, zip(*chunk, strict=True), strict=True):
                 column += cells
@@ -108,6 +112,18 @@ def _parse(path: Path, content: str, separator: str) -> dict[str, list[Any]]:
             f"{path}, line {reader.line_num}, is no valid row ({error}); look for a quote that is not closed"
         ) from None
     return dict(zip(header, columns, strict=True))
+
+
+def _without_blank_end(rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    """All rows up to the last that holds text: a blank one between others keeps its place."""
+    blank: list[list[str]] = []
+    for row in rows:
+        if any(cell.strip() for cell in row):
+            yield from blank
+            blank.clear()
+            yield row
+        else:
+            blank.append(row)
 
 
 def _regular(path: Path, line: int, row: list[str], width: int, separator: str) -> list[str]:

@@ -56,6 +56,13 @@ class Plain(Silent):
     def __init__(self, console: Console, verbose: bool = False) -> None:
         self.console, self.verbose, self.last = console, verbose, 0.0
 
+    def decoding(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self.last >= PLAIN_SECONDS:
+            if self.last:
+                self.message(f"reading images {done}/{total}")
+            self.last = now
+
     def stage(self, name: str, total: int) -> None:
         self.last = 0.0
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from scanmix_cli.data.pixels import TRUNCATED
 from scanmix_cli.engine.device import Compute, seeded
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.images import to_layout
@@ -67,9 +68,11 @@ def make_plan(
 
 
 def check_names(request: Request) -> None:
-    """SettingsError for an unknown profile or backbone, before anything slow."""
+    """SettingsError for an unknown name, before anything slow."""
     if request.profile not in PROFILES:
         raise SettingsError(f"unknown profile {request.profile!r}; choose one of {', '.join(PROFILES)}")
+    if request.truncated not in TRUNCATED:
+        raise SettingsError(f"unknown choice truncated = {request.truncated!r}; choose one of {', '.join(TRUNCATED)}")
     if request.backbone:
         try:
             with torch.device("meta"):

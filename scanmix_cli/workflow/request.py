@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from scanmix_cli.data.pixels import SKIP
 from scanmix_cli.engine.config import from_table
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.files import read_toml
@@ -30,6 +31,7 @@ class Request:
     device: str = "auto"
     precision: str = "auto"
     workers: int = 0
+    truncated: str = SKIP  # what becomes of image files cut short: see `data.pixels.TRUNCATED`
 
 
 def parse_duration(text: str) -> float:

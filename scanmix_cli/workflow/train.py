@@ -14,6 +14,7 @@ import torch
 from scanmix_cli.data.audit import require_readable
 from scanmix_cli.data.cache import default_cache_dir
 from scanmix_cli.data.duplicates import exact_duplicates
+from scanmix_cli.data.overview import before_training, overview
 from scanmix_cli.data.pixels import SCAN_SIZE, Pixels, load_pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.engine.budget import Budget
@@ -81,6 +82,7 @@ def train(
         workers=request.workers or os.cpu_count() or 1,
         cache_dir=default_cache_dir(),
         on_progress=reporter.decoding,
+        truncated=request.truncated,
     )
     pixels = load(SCAN_SIZE)
     require_readable(samples, pixels)
@@ -88,12 +90,15 @@ def train(
     path = open_folder(destination.path, destination.overwrite, destination.resume)
     settings = {"run": to_table(request), "profile": to_table(plan.profile)}
     write_toml(path / "config.toml", settings)
+    log = Logged(reporter, path / "log.txt")
+    for warning in before_training(overview(samples, pixels)):
+        log.message(f"warning: {warning}")
+    log.message(describe_plan(plan))
     if plan.profile.stored_size != SCAN_SIZE:
         pixels = load(plan.profile.stored_size)
     decoding = time.monotonic() - began
     fingerprint = f"{samples.fingerprint()} {to_table(plan.profile)} {request.seed}"
     left = request.time_budget * (1 - OTHER_SHARE) - decoding
-    log = Logged(reporter, path / "log.txt")
     context = Context(
         compute,
         request.seed,
@@ -103,9 +108,6 @@ def train(
         path / "metrics.csv",
     )
     try:
-        for warning in (*samples.warnings, *pixels.warnings):
-            log.message(f"warning: {warning}")
-        log.message(describe_plan(plan))
         trained = learn(samples, pixels, plan.profile, context)
         seconds = {"decoding": decoding, **context.seconds, "total": time.monotonic() - began}
         timings = {stage: round(value, 3) for stage, value in seconds.items()}

@@ -2,14 +2,17 @@
 
 import csv
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
-from image_files import make_folder, save_picture, write_table
+from image_files import make_folder, picture, save_picture, smooth_picture, write_table
 from typer.testing import CliRunner
 
+from scanmix_cli.cli.app import main
 from scanmix_cli.cli.check import check
 from scanmix_cli.errors import DataError, SettingsError
 
@@ -48,22 +51,30 @@ def test_screen_shows_counts_classes_bad_files_copies_and_warnings(troubled: Pat
     assert result.exit_code == 0
     assert result.stderr == ""
     lines = [line.rstrip() for line in result.stdout.splitlines()]
-    assert lines[0] == "photos: 8 images (train 6, val 2), 6 readable, 3 classes"
-    assert lines[1] == "ignored, since no image of a class: 1"
+    assert lines[:2] == [
+        "data        photos: 8 images in 3 classes, 2 unreadable",
+        "splits      train 6, val 2",
+    ]
     bar = "█" * 30
     table = [line.split() for line in lines if line.strip().startswith(("cat ", "dog ", "[bold]eel "))]
     assert table == [["[bold]eel", "0", "0"], ["cat", "2", bar, "0"], ["dog", "2", bar, "2"]]
-    assert lines[-8:] == [
-        "width 8 to 8 pixels, median 8; height 8 to 8, median 8",
-        "unreadable files: 2 (ERROR_CORRUPT_IMAGE 1, ERROR_ZERO_SIZE_FILE 1); --out bad_files.csv names them",
-        "exact copies: 3 images in 1 set",
-        "  sets with more than one label: 1",
-        "  held-out images that are in the training part too: 1",
-        "  cat: train/cat/2.png = dog: train/dog/2.png = dog: val/dog/2.png",
-        "warning: Classes without images: '[bold]eel'.",
-        "warning: Only 6 labelled training images in 2 classes; with fewer than 200 images or 20 per class, "
+    assert lines[-12:-1] == [
+        "sizes       width 8, height 8 pixels",
+        "formats     PNG RGB 6",
+        "unreadable  2 (ERROR_CORRUPT_IMAGE 1, ERROR_ZERO_SIZE_FILE 1); --out bad_files.csv names them all",
+        "            train/cat/=bad.png: the content is no picture that can be read",
+        "            train/cat/empty.png: the file is empty",
+        "copies      3 images in 1 set; 1 set with more than one label; 1 held-out image also in the training part",
+        "            cat: train/cat/2.png = dog: train/dog/2.png = dog: val/dog/2.png",
+        "near copies none",
+        "ignored     1, since no images of a class: .DS_Store 1",
+        "warning     Classes without images: '[bold]eel'.",
+        "warning     Only 6 labelled training images in 2 classes; with fewer than 200 images or 20 per class, "
         "scores are unreliable.",
     ]
+    assert re.fullmatch(
+        r"train       profile \w+: small at 32 pixels, epochs .*; about \d+ (s|min) on cpu, .*", lines[-1]
+    )
 
 
 def test_json_is_one_object_and_nothing_else(troubled: Path) -> None:
@@ -72,6 +83,10 @@ def test_json_is_one_object_and_nothing_else(troubled: Path) -> None:
     assert result.stderr == ""
     found = json.loads(result.stdout)
     assert found.pop("warnings")[0] == "Classes without images: '[bold]eel'."
+    plan = found.pop("plan")
+    assert (plan["backbone"], plan["image_size"]) == ("small", 32)
+    assert plan["total_seconds"] == pytest.approx(sum(plan["seconds"].values()), abs=0.5)
+    assert list(plan["seconds"]) == ["simclr", "scan", "warmup", "scanmix"]
     assert found == {
         "data": str(troubled),
         "trainable": True,
@@ -88,7 +103,16 @@ def test_json_is_one_object_and_nothing_else(troubled: Path) -> None:
         ],
         "width": {"min": 8, "median": 8, "max": 8},
         "height": {"min": 8, "median": 8, "max": 8},
+        "formats": {"PNG RGB": 6},
         "bad_files": {"ERROR_CORRUPT_IMAGE": 1, "ERROR_ZERO_SIZE_FILE": 1},
+        "bad_examples": [
+            {
+                "filename": "train/cat/=bad.png",
+                "error_code": "ERROR_CORRUPT_IMAGE",
+                "message": "the content is no picture that can be read",
+            },
+            {"filename": "train/cat/empty.png", "error_code": "ERROR_ZERO_SIZE_FILE", "message": "the file is empty"},
+        ],
         "copies": {
             "sets": 1,
             "images": 3,
@@ -96,7 +120,8 @@ def test_json_is_one_object_and_nothing_else(troubled: Path) -> None:
             "leaks": 1,
             "examples": [["cat: train/cat/2.png", "dog: train/dog/2.png", "dog: val/dog/2.png"]],
         },
-        "ignored": 1,
+        "near_copies": {"sets": 0, "images": 0, "conflicts": 0, "leaks": 0, "examples": []},
+        "ignored": {".DS_Store": 1},
     }
 
 
@@ -115,7 +140,10 @@ def test_bad_files_are_written(troubled: Path, tmp_path: Path) -> None:
 def test_good_set_says_so_and_bad_files_has_a_header_only(tmp_path: Path) -> None:
     make_folder(tmp_path / "data", ["a/1.png", "b/2.png"])
     result = run(tmp_path / "data", "--out", tmp_path / "bad.csv")
-    assert "unreadable files: none\nexact copies: none\n" in result.stdout
+    lines = result.stdout.splitlines()
+    assert lines[0] == "data        data: 2 images in 2 classes, all readable"
+    assert "copies      none" in lines
+    assert not any(line.startswith(("unreadable", "ignored", "unlabelled")) for line in lines)
     assert (tmp_path / "bad.csv").read_text() == "filename,error_code,message\n"
 
 
@@ -155,10 +183,89 @@ def test_untrainable_set_is_shown_and_refused(tmp_path: Path) -> None:
     assert len((tmp_path / "bad.csv").read_text().splitlines()) == 2
 
 
-def test_unusable_input_prints_nothing_on_standard_output(tmp_path: Path) -> None:
+def test_unusable_input_is_one_sentence_and_with_json_an_object(tmp_path: Path) -> None:
+    problem = f"{tmp_path / 'gone'} does not exist; check the path"
+    result = run(tmp_path / "gone")
+    assert isinstance(result.exception, DataError)
+    assert (str(result.exception), result.stdout) == (problem, "")
     result = run(tmp_path / "gone", "--json")
     assert isinstance(result.exception, DataError)
-    assert result.stdout == ""
+    assert json.loads(result.stdout) == {"data": str(tmp_path / "gone"), "trainable": False, "problem": problem}
+
+
+def test_exit_codes(troubled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_folder(tmp_path / "one", ["cat/1.png", "cat/2.png"])
+    for data, code in ((troubled, 0), (tmp_path / "one", 2), (tmp_path / "gone", 2)):
+        with pytest.raises(SystemExit) as stopped:
+            main(["check", str(data)])
+        assert (stopped.value.code or 0) == code
+    assert capsys.readouterr().err.splitlines() == [
+        f"scanmix: {tmp_path}/one has training images of only one class, 'cat'; add a second class",
+        f"scanmix: {tmp_path}/gone does not exist; check the path",
+    ]
+
+
+def test_rescan_and_truncated_reach_the_decoder(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for name in ("a/1.jpg", "a/2.jpg", "b/1.jpg", "b/2.jpg"):
+        (data / name).parent.mkdir(parents=True, exist_ok=True)
+        smooth_picture(64, 64).rotate(90 * len(list(data.rglob("*.jpg")))).save(data / name)
+    path = data / "a" / "1.jpg"
+    path.write_bytes(path.read_bytes()[:-200])
+    found = json.loads(run(data, "--json").stdout)
+    assert found["bad_files"] == {"ERROR_TRUNCATED_IMAGE": 1}
+    found = json.loads(run(data, "--json", "--truncated", "use").stdout)
+    assert found["bad_files"] == {}
+    assert "file cut short, what is there of the picture is used (1 time)" in found["warnings"]
+    before = path.stat()
+    path.write_bytes(b"x" * before.st_size)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert json.loads(run(data, "--json").stdout)["bad_files"] == {"ERROR_TRUNCATED_IMAGE": 1}
+    assert json.loads(run(data, "--json", "--rescan").stdout)["bad_files"] == {"ERROR_CORRUPT_IMAGE": 1}
+    assert run(data, "--truncated", "maybe").exit_code == 2
+
+
+def test_near_copies_across_classes_and_splits_are_said(tmp_path: Path) -> None:
+    data = make_folder(tmp_path / "data", ["train/a/1.png", "train/b/1.png"])
+    for name, options in (
+        ("train/a/2.jpg", {"quality": 95}),
+        ("train/b/2.jpg", {"quality": 60}),
+        ("val/a/2.webp", {"quality": 80}),
+    ):
+        (data / name).parent.mkdir(parents=True, exist_ok=True)
+        smooth_picture(64, 48).save(data / name, **options)
+    lines = run(data).stdout.splitlines()
+    at = lines.index(
+        "near copies 3 images in 1 set; 1 set with more than one label; 1 held-out image also in the training part"
+    )
+    assert lines[at + 1] == "            a: train/a/2.jpg = b: train/b/2.jpg = a: val/a/2.webp"
+    assert lines[at - 1] == "copies      none"
+
+
+def test_formats_and_litter_are_counted_by_kind(tmp_path: Path) -> None:
+    data = make_folder(tmp_path / "data", ["a/1.png", "b/2.png", "b/3.jpg"])
+    picture(5).convert("L").save(data / "a" / "4.png")
+    picture(6).convert("RGBA").save(data / "a" / "5.webp", lossless=True)
+    for name in (
+        "a/x.txt",
+        "a/y.txt",
+        "b/._2.png",
+        ".DS_Store",
+        "b/.ipynb_checkpoints",
+        "b/z.xml",
+        "b/q.psd",
+        "b/r.md",
+    ):
+        (data / name).touch()
+    lines = run(data).stdout.splitlines()
+    assert "formats     PNG RGB 3, PNG grey 1, WEBP RGB 1" in lines
+    (ignored,) = [line for line in lines if line.startswith("ignored")]
+    assert ignored == (
+        "ignored     8, since no images of a class: *.txt 2, *.md 1, *.psd 1, *.xml 1, .DS_Store 1, ._* 1, others 1"
+    )
+    assert json.loads(run(data, "--json").stdout)["ignored"] == {
+        **{"*.txt": 2, "._*": 1, ".DS_Store": 1, ".ipynb_checkpoints": 1, "*.xml": 1, "*.psd": 1, "*.md": 1},
+    }
 
 
 def test_out_in_a_folder_that_does_not_exist(troubled: Path, tmp_path: Path) -> None:

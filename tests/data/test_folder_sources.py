@@ -68,7 +68,7 @@ def test_images_outside_the_splits_are_left_out_and_said(tmp_path: Path) -> None
     make_folder(tmp_path, ["train/a/1.png", "train/b/1.png", "test/a/1.png", "spare/a/1.png", "spare/a/2.png"])
     samples = read_samples(tmp_path)
     assert set(samples.table["split"]) == {"train", "test"}
-    assert samples.ignored == 2
+    assert samples.ignored == {"images outside the split folders": 2}
     assert "Left out, since not in a split folder: 2 images, such as spare/a/1.png." in samples.warnings
 
 
@@ -80,7 +80,10 @@ def test_litter_is_ignored_and_counted(tmp_path: Path) -> None:
     samples = read_samples(tmp_path)
     assert rows(samples) == [("cat/1.png", "train", "cat"), ("dog/1.png", "train", "dog")]
     assert samples.classes == ("cat", "dog")
-    assert samples.ignored == 8
+    assert samples.ignored == {
+        **{"._*": 1, ".DS_Store": 1, ".hidden": 1, ".ipynb_checkpoints": 1, "Thumbs.db": 1, "__MACOSX": 1},
+        **{"*.csv": 1, "*.txt": 1},
+    }
 
 
 def test_images_are_known_by_suffix_in_any_case_or_by_content(tmp_path: Path) -> None:
@@ -88,7 +91,7 @@ def test_images_are_known_by_suffix_in_any_case_or_by_content(tmp_path: Path) ->
     (tmp_path / "b" / "README").write_text("no image")
     samples = read_samples(tmp_path)
     assert list(samples.table["filename"]) == ["a/1.PNG", "a/2.JpEg", "b/3.TIFF", "b/4"]
-    assert samples.ignored == 1
+    assert samples.ignored == {"README": 1}
 
 
 def test_empty_class_folder_keeps_its_class_and_warns(tmp_path: Path) -> None:
@@ -124,7 +127,7 @@ def test_images_beside_the_class_folders_are_left_out_and_said(tmp_path: Path) -
     make_folder(tmp_path, ["sheet.png", "cat/1.png", "dog/1.png"])
     samples = read_samples(tmp_path)
     assert len(samples) == 2
-    assert samples.ignored == 1
+    assert samples.ignored == {"images outside the class folders": 1}
     assert "Left out, since not in a class folder: 1 image, such as sheet.png." in samples.warnings
 
 

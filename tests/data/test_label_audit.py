@@ -11,6 +11,8 @@ from scanmix_cli.data.samples import Samples
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.errors import DataError
 
+RENAME = "rename it if they are one class."
+
 
 def counted(tmp_path: Path, sizes: dict[str, int]) -> Samples:
     """A table with so many rows per class; the files do not matter."""
@@ -40,11 +42,17 @@ def test_ordinary_set_gives_no_warning(tmp_path: Path) -> None:
         ({"many": 400, "few": 40}, "Class sizes differ strongly: 'many' has 400 training images, 'few' has 40."),
         (
             {"cat": 100, "Cat": 100, "cat  ": 100, "dog": 100},
-            "Classes 'Cat', 'cat', 'cat  ' differ only by case or space; rename them if they are one class.",
+            "Classes 'Cat', 'cat', 'cat  ' differ only by case, space or hyphen; rename them if they are one class.",
         ),
         (
             {"é": 100, "e\u0301": 100},
-            "Classes 'e\u0301', 'é' differ only by case or space; rename them if they are one class.",
+            "Classes 'e\u0301', 'é' differ only by the way their letters are stored; "
+            "rename them if they are one class.",
+        ),
+        (
+            {"t-shirt": 100, "T_Shirt": 100, "T  shirt": 100, "hat": 100},
+            "Classes 'T  shirt', 'T_Shirt', 't-shirt' differ only by case, space or hyphen; "
+            "rename them if they are one class.",
         ),
     ],
 )
@@ -53,6 +61,43 @@ def test_odd_sets_are_read_with_one_warning(tmp_path: Path, sizes: dict[str, int
     assert samples.warnings == (warning,)
     assert len(samples) == sum(sizes.values())
     assert samples.classes == tuple(sorted(sizes))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "warning"),
+    [
+        (
+            {"labrador": 300, "labradr": 30, "poodle": 300},
+            "Class 'labradr' (30 training images) is spelt almost as 'labrador' (300); " + RENAME,
+        ),
+        (
+            {"labrador": 300, "labrdaor": 30},
+            "Class 'labrdaor' (30 training images) is spelt almost as 'labrador' (300); " + RENAME,
+        ),
+        (
+            {"dog": 400, "dogs": 30, "cat": 400},
+            "Class 'dogs' (30 training images) is spelt almost as 'dog' (400); " + RENAME,
+        ),
+        (
+            {"Grün grau": 1, "grün-blau": 400, "Grünblau": 4},
+            "Class 'Grünblau' (4 training images) is spelt almost as 'grün-blau' (400); " + RENAME,
+        ),
+    ],
+)
+def test_rare_names_next_to_a_frequent_one_are_said(tmp_path: Path, sizes: dict[str, int], warning: str) -> None:
+    assert warning in counted(tmp_path, sizes).warnings
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"horse": 200, "house": 150},  # both frequent
+        {"cat": 400, "car": 21, "cut": 21, "at": 21},  # short words
+        {"class10": 400, "class11": 21, "n01440764": 400, "n01440765": 21},  # numbers
+    ],
+)
+def test_names_that_may_well_be_different_classes_are_not(tmp_path: Path, sizes: dict[str, int]) -> None:
+    assert not any("spelt" in warning for warning in counted(tmp_path, sizes).warnings)
 
 
 def test_long_lists_of_classes_are_cut(tmp_path: Path) -> None:

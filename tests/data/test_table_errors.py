@@ -110,7 +110,8 @@ from scanmix_cli.errors import DataError
             {},
             "{t}, row 1: column 'label' holds list where one text is needed; give one path and one label per row",
         ),
-        ("t.xlsx", b"PK", {}, "{t} is neither a folder nor a table; tables end in .csv, .tsv, .jsonl or .parquet"),
+        ("t.doc", b"x", {}, "{t} is neither a folder nor a table; tables end in .csv, .tsv, .jsonl or .parquet"),
+        ("t.xlsx", b"PK", {}, "{t} is a spreadsheet; save its sheet as CSV and give that file"),
         (
             "t.csv",
             b"file_name,label\na.png,cat\nb.png,dog\n",

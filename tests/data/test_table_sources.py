@@ -126,7 +126,7 @@ def test_label_text_survives(tmp_path: Path) -> None:
     assert samples.table["given_label"].tolist() == labels
     assert samples.classes == tuple(sorted(labels))
     assert (
-        "Classes 'Cat', 'cat', 'cat ' differ only by case or space; rename them if they are one class."
+        "Classes 'Cat', 'cat', 'cat ' differ only by case, space or hyphen; rename them if they are one class."
         in samples.warnings
     )
 
