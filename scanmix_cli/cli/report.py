@@ -11,12 +11,14 @@ from rich.console import Console
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted
 from scanmix_cli.report.export import check_extension, export, records
-from scanmix_cli.report.files import read_noise_matrix, read_report, read_settings, read_summary
-from scanmix_cli.report.html import write_html
+from scanmix_cli.report.files import read_report, read_summary
+from scanmix_cli.report.html import SHOWN, write_html
+from scanmix_cli.report.page.pictures import Sources
+from scanmix_cli.report.page.run_data import read_run
 from scanmix_cli.report.runs import latest_run, resolve_run
 from scanmix_cli.report.select import select
 from scanmix_cli.report.terminal import suspects_table
-from scanmix_cli.report.thumbnails import from_files
+from scanmix_cli.report.thumbnails import NEARBY, from_files
 
 SCREEN = 50  # rows shown on the terminal when nobody said how many
 
@@ -64,7 +66,7 @@ def report(
     if out is not None:
         # the page shows the first rows only, so it wants the most suspect ones first
         ranked = rows.sort_values("rank", kind="stable") if everything else rows
-        export(rows, out, lambda path: _write_page(path, folder, whole, ranked, summary))
+        export(rows, out, lambda path: _write_page(path, folder, ranked, top))
     if as_json:
         typer.echo(json.dumps(_answer(folder, out, rows, summary)))
     elif out is not None:
@@ -94,14 +96,8 @@ def _show(rows: pd.DataFrame, limit: int) -> None:
         typer.echo(f"{limit} of {len(rows)} rows shown: add `--out noisy.csv` to write all of them.", err=True)
 
 
-def _write_page(path: Path, folder: Path, whole: pd.DataFrame, rows: pd.DataFrame, summary: dict[str, Any]) -> None:
-    write_html(
-        path,
-        whole,
-        classes=summary["classes"],
-        noise_matrix=read_noise_matrix(folder),
-        summary=summary,
-        settings=read_settings(folder),
-        image_of=from_files(whole, Path(summary["data"]["root"])),
-        suspects=rows[rows["rank"].notna()],
-    )
+def _write_page(path: Path, folder: Path, rows: pd.DataFrame, top: int | None) -> None:
+    whole = read_run(folder)
+    root = Path(whole.summary["data"]["root"])
+    pictures = Sources(from_files(whole.report, root), from_files(whole.report, root, NEARBY))
+    write_html(path, whole, pictures, suspects=rows[rows["rank"].notna()], most=top or SHOWN)

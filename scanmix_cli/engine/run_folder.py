@@ -21,6 +21,7 @@ CONTENTS = {
     "log.txt",
     "checkpoints",
     "model",
+    "plots",
 }
 
 

@@ -1,139 +1,151 @@
 """The page of a run: one self-contained file that opens from disk with no network."""
 
-from collections.abc import Sequence
+import base64
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
-from scanmix_cli.data.decode import VALID
-from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.files import write_bytes
-from scanmix_cli.report.thumbnails import ImageOf, data_uri
+from scanmix_cli.report.page import sections
+from scanmix_cli.report.page.charts import charts
+from scanmix_cli.report.page.embedding import embedding_map
+from scanmix_cli.report.page.pictures import CHUNK, Gallery, Sources, build_gallery
+from scanmix_cli.report.page.run_data import RunData
+from scanmix_cli.report.page.suspects import near_rows, suspect_columns
+from scanmix_cli.report.page.words import expected_errors, headline, shown, verdict
 
-SHOWN = 200  # suspects with a picture: about 2 MB of page
-SHOWN_CLASSES = 30  # more bars are no longer read, and a larger matrix gives way to the list of confusions
-CONFUSIONS = 10
-BINS = 20
+SHOWN = 2_000  # suspects on the page: up to 15 MB
+KNOTS = 400  # points of the curve of expected errors
+LOOKS = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)  # rows of its table
+SCRIPTS = ("core.js", "suspects.js", "detail.js", "overview.js", "map.js", "start.js")
 
 
 def write_html(
-    path: Path,
-    report: pd.DataFrame,
-    *,
-    classes: Sequence[str],
-    noise_matrix: np.ndarray,
-    summary: dict[str, Any],
-    settings: dict[str, Any],
-    image_of: ImageOf,
-    suspects: pd.DataFrame | None = None,
+    path: Path, run: RunData, pictures: Sources, *, suspects: pd.DataFrame | None = None, most: int = SHOWN
 ) -> None:
     """Write the page.
 
-    report: the whole report (its index the row number), for the plots. suspects: the rows to show with pictures, in
-    that order, by default all label issues; at most SHOWN of them. summary: as `write_run_tables` returns it. settings:
-    the nested table of config.toml.
+    suspects: the rows to show with pictures, in that order, by default all label issues; the first `most` of them.
+    Everything else on the page is about the whole run.
     """
-    if suspects is None:
-        suspects = ranked_issues(report)
+    chosen = run.suspects() if suspects is None else suspects
+    rows = chosen.head(most)
+    neighbors = near_rows(rows, run.evidence)
+    gallery = build_gallery(rows.index.tolist(), neighbors, pictures)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("scanmix_cli.report"), autoescape=True, undefined=jinja2.StrictUndefined
     )
+    mix_ups = sections.confusions(run.noise_matrix, run.classes)
+    curve = _curve(run)
+    script = "\n".join(_asset(environment, name) for name in SCRIPTS)
     page = environment.get_template("report.html.j2").render(
-        summary=summary,
-        counts=summary["counts"],
-        rate=summary["noise_rate"],
-        cards=[_card(row, image_of) for row in suspects.head(SHOWN).itertuples()],
-        found=len(suspects),
-        bars=_class_bars(report, classes),
-        histogram=_histogram(report),
-        matrix=_matrix(noise_matrix, classes),
-        confusions=_confusions(noise_matrix, classes),
-        settings=_flat(settings),
+        title=f"{shown(run.summary['data']['name'])}: {run.summary['counts']['label_issues']:,} suspect labels",
+        name=shown(run.summary["data"]["name"]),
+        folder=shown(run.summary["run"]),
+        summary=run.summary,
+        counts=run.summary["counts"],
+        rate=run.summary["noise_rate"],
+        headline=headline(run.summary["noise_rate"]),
+        verdict=verdict(run.summary, mix_ups[0] if mix_ups else None),
+        curve=curve,
+        classes=len(run.classes),
+        bars=sections.class_bars(run),
+        matrix=sections.matrix_rows(run.noise_matrix, run.classes, rows),
+        columns=[shown(name) for name in run.classes],
+        confusions=[pair | {"true": shown(pair["true"]), "given": shown(pair["given"])} for pair in mix_ups],
+        charts={name: Markup(svg) for name, svg in charts(run).items()},
+        copies=sections.copies(run.report, pictures.small),
+        outliers=sections.outliers(run.report, pictures.small),
+        bad=sections.bad_files(run),
+        settings=sections.flat(run.settings),
+        facts=_facts(run.summary),
+        found=len(chosen),
+        number=len(rows),
+        most=most,
+        data=_json(_data(run, rows, neighbors, gallery, curve)),
+        map=_json(embedding_map(run, rows, pictures.small)),
+        gallery=[Markup(chunk) for chunk in gallery.chunks],
+        style=Markup(_asset(environment, "page.css")),
+        script=Markup(script),
+        script_hash=_hash(script),
     )
-    # a file name that is no UTF-8 cannot stand in a page: show its bytes
     write_bytes(path, page.encode("utf-8", "backslashreplace"))
 
 
-def ranked_issues(report: pd.DataFrame) -> pd.DataFrame:
-    """Rows with a label issue, most suspect first."""
-    return report[report["is_label_issue"].fillna(False).astype(bool)].sort_values("rank", kind="stable")
-
-
-def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings with dotted keys."""
-    flat: dict[str, Any] = {}
-    for key, value in settings.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return flat
-
-
-def _card(row: Any, image_of: ImageOf) -> dict[str, Any]:
-    image = image_of(row.Index)
+def _data(
+    run: RunData, rows: pd.DataFrame, neighbors: list[list[int]], gallery: Gallery, curve: dict[str, Any] | None
+) -> dict[str, Any]:
+    """What the page's script works on."""
     return {
-        "rank": None if pd.isna(row.rank) else int(row.rank),
-        "file": row.filename,
-        "given": row.given_label,
-        "suggested": row.suggested_label,
-        "p": None if pd.isna(row.p_mislabeled) else float(row.p_mislabeled),
-        "p_suggested": None if pd.isna(row.p_suggested) else float(row.p_suggested),
-        "action": row.suggested_action,
-        "picture": None if image is None else data_uri(image),
+        "classes": [shown(name) for name in run.classes],
+        "suspects": suspect_columns(rows, run.classes, run.evidence, neighbors),
+        "chunk": CHUNK,
+        "curve": curve and {"k": curve["k"], "errors": curve["errors"]},
     }
 
 
-def _class_bars(report: pd.DataFrame, classes: Sequence[str]) -> list[dict[str, Any]]:
-    """Per class: images labelled so, suspects among them, and both as percentages of the largest class.
-
-    In class order; of many classes those with the most suspects.
-    """
-    train = report[(report["split"] == TRAIN) & (report["error_code"] == VALID)]
-    given = train["given_label"].value_counts()
-    wrong = train.loc[train["is_label_issue"].fillna(False).astype(bool), "given_label"].value_counts()
-    largest = max((int(given.get(name, 0)) for name in classes), default=0) or 1
-    bars = []
-    most = sorted(classes, key=lambda name: -int(wrong.get(name, 0)))[:SHOWN_CLASSES]
-    for name in sorted(most):
-        total, suspect = int(given.get(name, 0)), int(wrong.get(name, 0))
-        bars.append(
-            {
-                "name": name,
-                "total": total,
-                "suspect": suspect,
-                "fine_width": 100 * (total - suspect) / largest,
-                "suspect_width": 100 * suspect / largest,
-                "share": 100 * suspect / total if total else 0.0,
-            }
-        )
-    return bars
-
-
-def _histogram(report: pd.DataFrame) -> list[dict[str, Any]]:
-    """Labelled images by p_mislabeled; heights on a square-root scale, or the few suspects would not be seen."""
-    values = report["p_mislabeled"].dropna().to_numpy()
-    heights, edges = np.histogram(values, bins=BINS, range=(0.0, 1.0))
-    top = np.sqrt(max(heights.max(), 1))
-    return [
-        {"low": edges[k], "high": edges[k + 1], "count": int(heights[k]), "height": 100 * np.sqrt(heights[k]) / top}
-        for k in range(BINS)
-    ]
-
-
-def _matrix(matrix: np.ndarray, classes: Sequence[str]) -> list[dict[str, Any]] | None:
-    if len(classes) > SHOWN_CLASSES:
+def _curve(run: RunData) -> dict[str, Any] | None:
+    """Expected errors among the first k: knots for the plot, a few rows to read; None without labelled images."""
+    ranked = run.labelled().sort_values("rank", kind="stable")
+    if ranked.empty:
         return None
-    heat = np.sqrt(matrix - np.diag(np.diag(matrix)))  # only what is wrong is coloured, the root shows small shares
-    return [
-        {"name": name, "cells": [(float(p), float(h)) for p, h in zip(matrix[k], heat[k], strict=True)]}
-        for k, name in enumerate(classes)
-    ]
+    p_ranked = ranked["p_mislabeled"].to_numpy(np.float64)
+    errors = expected_errors(p_ranked)
+    count = len(ranked)
+    knots = np.unique(np.concatenate([np.linspace(0, count, KNOTS).astype(int), np.arange(min(count, 100))]))
+    start = max(min(int(run.summary["counts"]["label_issues"]), 100), min(count, 10))
+    top = max(float(errors[-1]), 1.0)
+    return {
+        "k": knots.tolist(),
+        "errors": [round(float(errors[k]), 2) for k in knots],
+        "count": count,
+        "total": float(errors[-1]),
+        "start": start,
+        "at_start": float(errors[start]),
+        "rows": [(k, float(errors[k])) for k in (*[look for look in LOOKS if look < count], count)],
+        "path": "M" + " L".join(f"{1000 * k / count:.1f},{300 - 290 * errors[k] / top:.1f}" for k in knots),
+        "top": top,
+    }
 
 
-def _confusions(matrix: np.ndarray, classes: Sequence[str]) -> list[dict[str, Any]]:
-    """The largest entries off the diagonal that show as more than 0.0 %."""
-    off = matrix - np.diag(np.diag(matrix))
-    order = np.argsort(-off, axis=None, kind="stable")[:CONFUSIONS]
-    pairs = [divmod(int(at), len(classes)) for at in order]
-    return [{"true": classes[t], "given": classes[g], "p": float(off[t, g])} for t, g in pairs if off[t, g] >= 0.0005]
+def _facts(summary: dict[str, Any]) -> dict[str, str]:
+    """What is worth knowing about how the run was made."""
+    versions = summary.get("versions", {})
+    seconds = summary.get("seconds", {}).get("total")
+    facts = {
+        "Run folder": summary["run"],
+        "Data": summary["data"]["root"],
+        "Profile": summary.get("profile"),
+        "Network": summary.get("backbone"),
+        "Seed": summary.get("seed"),
+        "Device": summary.get("device"),
+        "Time": None if seconds is None else f"{seconds:,.0f} s",
+        "Versions": ", ".join(f"{name} {version}" for name, version in versions.items()) or None,
+        "Fingerprint of the data": summary["data"]["fingerprint"],
+    }
+    return {name: shown(str(value)) for name, value in facts.items() if value is not None}
+
+
+def _json(value: Any) -> Markup:
+    """JSON that can stand in a <script>: no `<`, `>`, `&` or quote of HTML's."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    for mark in "<>&'":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return Markup(text)
+
+
+def _asset(environment: jinja2.Environment, name: str) -> str:
+    """A style or script of the package, as it stands."""
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]
+
+
+def _hash(script: str) -> str:
+    """What the page's security policy knows its only script by."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")

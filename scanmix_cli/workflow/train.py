@@ -35,8 +35,11 @@ from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.report.files import write_run_tables
 from scanmix_cli.report.html import write_html
+from scanmix_cli.report.page.pictures import Sources
+from scanmix_cli.report.page.run_data import read_run
+from scanmix_cli.report.plots import save_plots
 from scanmix_cli.report.table import build_report
-from scanmix_cli.report.thumbnails import from_pixels
+from scanmix_cli.report.thumbnails import from_files, from_pixels
 from scanmix_cli.version import __version__
 from scanmix_cli.workflow.classifier import Classifier, make_classifier, save_classifier
 from scanmix_cli.workflow.plan import DataFacts, Plan, check_names, make_plan
@@ -111,7 +114,7 @@ def train(
         trained = learn(samples, pixels, plan.profile, context)
         seconds = {"decoding": decoding, **context.seconds, "total": time.monotonic() - began}
         timings = {stage: round(value, 3) for stage, value in seconds.items()}
-        run = conclude(samples, pixels, plan, trained, destination, timings, settings, context)
+        run = conclude(samples, pixels, plan, trained, destination, timings, context)
     except torch.OutOfMemoryError:
         raise RunError(
             f"{device_name(compute.device)} ran out of memory in {context.place}; "
@@ -221,7 +224,6 @@ def conclude(
     trained: Trained,
     destination: Destination,
     timings: dict[str, float],
-    settings: dict[str, Any],
     context: Context,
 ) -> Run:
     """Verdicts, classifier, tables and page of a trained run; summary.json comes last of the tables."""
@@ -249,15 +251,9 @@ def conclude(
     }
     summary = write_run_tables(path, report, samples, pixels, verdicts, own)
     if destination.html:
-        write_html(
-            path / "report.html",
-            report,
-            classes=samples.classes,
-            noise_matrix=verdicts.noise_matrix,
-            summary=summary,
-            settings=settings,
-            image_of=from_pixels(pixels),
-        )
+        whole = read_run(path)
+        write_html(path / "report.html", whole, Sources(from_files(report, samples.root), from_pixels(pixels)))
+        save_plots(path, whole)
     if not destination.keep_checkpoints:
         context.checkpoints.remove()
     return Run(path, summary)

@@ -1,148 +1,206 @@
-"""The page: complete, self-contained, and safe against hostile names."""
+"""The page as a file: complete, self-contained, and safe against hostile names."""
 
 import base64
-import io
+import hashlib
+import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
-from report_run import CLASSES, Run
+from page_run import CLASSES, IMAGES, SUSPECTS, make_page_run, make_pictures
+from report_run import Run
 
-from scanmix_cli.report.files import read_summary
 from scanmix_cli.report.html import write_html
-from scanmix_cli.report.thumbnails import ImageOf, data_uri, from_files, from_pixels
+from scanmix_cli.report.page.run_data import RunData, read_run
+from scanmix_cli.report.thumbnails import from_pixels
 
 
-def page(run: Run, run_dir: Path, report: pd.DataFrame | None = None, image_of: ImageOf | None = None, **more) -> str:
-    arguments = {
-        "classes": CLASSES,
-        "noise_matrix": run.verdicts.noise_matrix,
-        "summary": read_summary(run_dir),
-        "settings": {"seed": 0, "note": "<b>"},
-        "image_of": image_of or from_pixels(run.pixels),
-    }
-    write_html(run_dir / "report.html", run.report if report is None else report, **(arguments | more))
-    return (run_dir / "report.html").read_text(encoding="utf-8")
+def page(folder: Path, run: RunData, **options: Any) -> str:
+    write_html(folder / "report.html", run, make_pictures(), **options)
+    return (folder / "report.html").read_text(encoding="utf-8")
 
 
-class Wellformed(HTMLParser):
-    """Collects addresses and checks that every tag is closed in order."""
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return page(tmp_path_factory.mktemp("page"), make_page_run())
 
-    EMPTY = frozenset({"meta", "img", "link", "br"})
+
+class Parsed(HTMLParser):
+    """Every tag closed in order; addresses; the text of the tags; the scripts by type."""
+
+    EMPTY = frozenset({"meta", "img", "link", "br", "input", "col"})
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.open: list[str] = []
         self.addresses: list[str] = []
+        self.ids: list[str] = []
+        self.scripts: list[str] = []
+        self.handlers: list[str] = []
         self.feed(text)
         assert not self.open
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href")]
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        self.handlers += [name for name, _ in attrs if name.startswith("on")]
+        if tag == "script":
+            self.scripts.append(dict(attrs).get("type") or "")
         if tag not in self.EMPTY:
             self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in self.EMPTY:
+            self.open.pop()
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
 
-def test_page_is_wellformed_and_needs_no_network(run: Run, run_dir: Path) -> None:
-    text = page(run, run_dir)
-    addresses = Wellformed(text).addresses
-    assert len(addresses) == 2
-    assert all(address.startswith("data:image/png;base64,") for address in addresses)
-    assert not re.search(r"https?:|@import|url\(|<script", text)
-    assert "prefers-color-scheme: dark" in text
+def data_of(text: str, name: str = "data") -> Any:
+    found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', text, re.S)
+    assert found is not None
+    return json.loads(found[1])
 
 
-def test_page_shows_the_suspects_in_order(run: Run, run_dir: Path) -> None:
-    text = page(run, run_dir)
-    changes = re.findall(r'<div class="change">(.*?)</div>', text)
-    assert changes == ["01 → =cat", "=cat → NA"]
-    assert "99.0 %" in text
-    assert '<div class="fact"><b>2</b>suspect labels among 6 labelled images</div>' in text
-    assert "&lt;b&gt;" in text, "settings are escaped"
+def test_page_is_wellformed_and_asks_no_network(text: str) -> None:
+    parsed = Parsed(text)
+    assert all(re.match(r"data:|#", address) for address in parsed.addresses)
+    assert len(set(parsed.ids)) == len(parsed.ids)
+    assert {address for address in parsed.addresses if address.startswith("#")} <= {f"#{name}" for name in parsed.ids}
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\((?!#)", text)
+    assert not re.search(r"fetch\(|XMLHttpRequest|sendBeacon|WebSocket|innerHTML|eval\(", text)
 
 
-def test_hostile_names_are_text(run: Run, run_dir: Path) -> None:
-    report = run.report.copy()
-    report.loc[1, "filename"] = '"><script>alert(1)</script>'
-    report.loc[1, "suggested_label"] = "<img src=x onerror=alert(1)>"
-    text = page(run, run_dir, report)
-    Wellformed(text)
-    assert "<script" not in text
-    assert "<img src=x" not in text
+def test_the_security_policy_allows_the_one_script_and_nothing_else(text: str) -> None:
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="(.*?)"', text)
+    script = re.search(r"<script>(.*?)</script>", text, re.S)
+    assert policy is not None
+    assert script is not None
+    digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
+    assert f"script-src &#39;sha256-{digest}&#39;" in policy[1] or f"script-src 'sha256-{digest}'" in policy[1]
+    assert policy[1].startswith("default-src 'none'; img-src data:;")
 
 
-def test_names_that_are_no_utf8_are_shown_as_bytes(run: Run, run_dir: Path) -> None:
-    assert "c/9\\udcff.png" in page(run, run_dir, suspects=run.report.loc[[9]])
+def test_hostile_names_are_text(text: str) -> None:
+    parsed = Parsed(text)
+    assert parsed.handlers == []
+    assert parsed.scripts == ["application/json", "application/json", "", "text/plain"]
+    assert "<b>bold" not in text
+    assert "<b>gone" not in text
+    names = data_of(text)["suspects"]["file"]
+    assert names[0] == "<script>hit('file')</script>.png"
+    assert names[3] == "🐈/\\u202egnp.txt.png", "a mark that turns the reading direction is shown, not obeyed"
+    assert names[4:7] == ["قطة/صورة.png", "c/9\\udcff.png", "a\\nb\\x1b[31m.png"]
 
 
-def test_a_missing_picture_is_said(run: Run, run_dir: Path) -> None:
-    assert page(run, run_dir, image_of=lambda row: None).count("no picture") == 2
+def test_the_verdict_comes_first(text: str) -> None:
+    assert "About one label in five looks wrong" in text
+    assert "60 images of 300 have a suspect label: 40 can take the suggested label, 20 need a look." in text
+    assert "90&nbsp;% interval 15.0 to 26.0&nbsp;%" in text
+    total = sum(make_page_run().labelled()["p_mislabeled"])
+    assert f"of the {total:.0f} wrong labels expected in all" in text
 
 
-def test_a_page_without_suspects(run: Run, run_dir: Path) -> None:
-    text = page(run, run_dir, suspects=run.report.head(0), noise_matrix=np.eye(3))
+def test_suspects_are_columns_in_rank_order(text: str) -> None:
+    data = data_of(text)
+    suspects = data["suspects"]
+    assert suspects["rank"] == list(range(1, SUSPECTS + 1))
+    assert suspects["given"][:4] == [1, 2, 3, 0]
+    assert suspects["suggested"][:4] == [0, 1, 2, 3]
+    assert suspects["history"][0] == [90, 50, 10, 0]
+    assert suspects["epochs"] == [1, 2, 4, 8]
+    assert suspects["near"][0] == [1, 1, 1, 1, 1], "the neighbours' given labels, itself left out"
+    assert data["classes"] == list(CLASSES)
+
+
+def test_every_suspect_has_a_line_of_pictures(text: str) -> None:
+    block = re.search(r'class="pictures">(.*?)</script>', text, re.S)
+    assert block is not None
+    lines = [line.split(" ") for line in block[1].split("\n")]
+    assert len(lines) == SUSPECTS
+    assert [k for k, (picture, _) in enumerate(lines) if not picture] == [7]
+    assert all(strip for _, strip in lines)
+
+
+def test_the_number_shown_is_stated_and_chosen(tmp_path: Path) -> None:
+    text = page(tmp_path, make_page_run(), most=25)
+    assert "the first 25 of 60 are on this page" in text
+    assert len(data_of(text)["suspects"]["file"]) == 25
+    assert "all 60 are on this page" in page(tmp_path, make_page_run())
+
+
+def test_the_rows_to_show_may_be_given(tmp_path: Path) -> None:
+    run = make_page_run()
+    text = page(tmp_path, run, suspects=run.report.loc[[5, 100]])
+    assert data_of(text)["suspects"]["row"] == [5, 100]
+
+
+def test_copies_outliers_and_bad_files_are_listed(text: str) -> None:
+    assert "5 images are copies of another, in 2 sets" in text
+    assert "1 with contradicting labels" in text
+    assert "1 reaching from training into the held-out part" in text
+    assert "2 images fit no class" in text
+    assert "2 files could not be read" in text
+    assert "&lt;b&gt;gone&lt;/b&gt;" in text
+
+
+def test_the_map_knows_its_suspects(text: str) -> None:
+    found = data_of(text, "map-data")
+    assert found["suspect"][:SUSPECTS] == list(range(SUSPECTS))
+    assert set(found["suspect"][SUSPECTS:]) == {-1}
+    assert len(found["sheets"]) == IMAGES / found["sheet"]
+    assert min(found["x"] + found["y"]) == 0
+    assert max(found["x"] + found["y"]) == 1000
+
+
+def test_an_older_run_without_evidence_has_its_page(run: Run, run_dir: Path) -> None:
+    whole = read_run(run_dir)
+    assert (whole.evidence, len(whole.metrics), whole.settings) == ({}, 0, {})
+    write_html(run_dir / "report.html", whole, make_pictures())
+    text = (run_dir / "report.html").read_text(encoding="utf-8")
+    Parsed(text)
+    assert data_of(text)["suspects"]["file"] == ["a/1.png", "b/3,\\n.png"]
+    assert data_of(text)["suspects"]["near"] == [[], []]
+    assert data_of(text, "map-data") is None
+    assert "This run did not look for copies." in text
+
+
+def test_a_run_without_suspects_says_so(tmp_path: Path) -> None:
+    run = make_page_run()
+    text = page(tmp_path, replace(run, noise_matrix=np.eye(4)), suspects=run.report.head(0))
     assert "No label looks wrong." in text
-    assert "most frequent confusions" not in text
+    assert "No class is taken for another." in text
+    assert 'id="filters"' not in text
 
 
-def test_a_page_says_when_it_shows_only_the_first(run: Run, run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scanmix_cli.report.html.SHOWN", 1)
-    text = page(run, run_dir)
-    assert "the first 1 of 2, the rest is in <code>report.csv</code>" in text
-    assert text.count('<article class="card">') == 1
+def test_a_run_without_any_label_has_a_page(tmp_path: Path) -> None:
+    report = make_page_run().report
+    blank = {"given_label": "", "is_label_issue": pd.NA, "rank": pd.NA, "p_mislabeled": np.nan, "mean_loss": np.nan}
+    run = make_page_run(report=report.assign(**blank), evidence={})
+    text = page(tmp_path, run)
+    assert "How far to look" not in text
 
 
-def test_a_matrix_of_many_classes_gives_way_to_the_confusions(run: Run, run_dir: Path) -> None:
-    classes = [f"class {k}" for k in range(40)]
+def test_a_matrix_of_many_classes_gives_way_to_the_mix_ups(tmp_path: Path) -> None:
+    run = make_page_run()
+    classes = [f"class {k:02}" for k in range(40)]
     matrix = np.eye(40)
     matrix[3, [3, 7]] = 0.75, 0.25
-    text = page(run, run_dir, classes=classes, noise_matrix=matrix)
+    labels = dict(zip(CLASSES, classes, strict=False))
+    named = run.report.replace({"given_label": labels, "suggested_label": labels, "predicted_label": labels})
+    summary = run.summary | {"classes": classes}
+    text = page(tmp_path, replace(run, report=named, summary=summary, noise_matrix=matrix))
     assert "true \\ given" not in text
-    assert '<tr><th>class 3</th><td class="left">class 7</td><td>25.0</td></tr>' in text
+    assert re.search(r'class 03</bdi></td><td><bdi title="class 07">class 07</bdi></td><td>25.0', text)
+    assert "The 30 classes with the most suspects of 40" in text
 
 
-def test_of_many_classes_those_with_most_suspects_are_shown(
-    run: Run, run_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scanmix_cli.report.html.SHOWN_CLASSES", 2)
-    text = page(run, run_dir)
-    assert re.findall(r'<span class="name">(.*?)</span>', text) == ["01", "=cat"]
-    assert "The 2 classes with the most suspects of 3." in text
-
-
-def test_class_bars_count_the_given_labels(run: Run, run_dir: Path) -> None:
-    numbers = re.findall(r'<span class="number">(.*?)</span>', page(run, run_dir))
-    assert numbers == ["1 of 2 (50.0 %)", "1 of 2 (50.0 %)", "0 of 2 (0.0 %)"]
-
-
-def decoded(uri: str) -> Image.Image:
-    return Image.open(io.BytesIO(base64.b64decode(uri.split(",")[1])))
-
-
-def test_tiny_pictures_keep_every_pixel_and_large_ones_shrink() -> None:
-    generator = np.random.default_rng(0)
-    tiny = generator.integers(0, 256, (3, 32, 24), dtype=np.uint8)
-    assert np.array_equal(np.asarray(decoded(data_uri(tiny))).transpose(2, 0, 1), tiny)
-    large = decoded(data_uri(np.zeros((3, 400, 200), np.uint8)))
-    assert (large.format, large.size) == ("JPEG", (80, 160))
-
-
-def test_pictures_by_row(run: Run, tmp_path: Path) -> None:
-    of_pixels = from_pixels(run.pixels)
-    assert np.array_equal(of_pixels(5), run.pixels.images[4]), "row 4 is unreadable, so row 5 is the fifth picture"
-    assert of_pixels(4) is None
-    assert of_pixels(99) is None
-    (tmp_path / "a").mkdir()
-    Image.new("RGB", (32, 32), (255, 0, 0)).save(tmp_path / "a" / "0.png")
-    of_files = from_files(run.report, tmp_path)
-    picture = of_files(0)
-    assert picture is not None
-    assert (picture[0] == 255).all()
-    assert of_files(1) is None
+def test_the_pictures_of_a_run_in_memory_serve_as_well(run: Run) -> None:
+    assert from_pixels(run.pixels)(4) is None

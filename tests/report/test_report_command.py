@@ -116,17 +116,27 @@ def test_markdown_is_a_table_of_the_main_columns(run_dir: Path, tmp_path: Path) 
 
 
 def test_html_is_the_page_of_the_choice(run_dir: Path, tmp_path: Path) -> None:
-    invoke("--run", run_dir, "--top", 1, "--out", tmp_path / "noisy.html")
-    assert (tmp_path / "noisy.html").read_text().count('<article class="card">') == 1
-    invoke("--run", run_dir, "--all", "--out", tmp_path / "all.html")
-    text = (tmp_path / "all.html").read_text()
-    assert text.count('<article class="card">') == 6
+    def page(*options: str | int) -> tuple[str, list[int]]:
+        invoke("--run", run_dir, *options, "--out", tmp_path / "noisy.html")
+        text = (tmp_path / "noisy.html").read_text(encoding="utf-8")
+        return text, json.loads(text.split('id="data">')[1].split("</script>")[0])["suspects"]["rank"]
+
+    assert page("--top", 1)[1] == [1]
+    text, ranks = page("--all")
+    assert ranks == [1, 2, 3, 4, 5, 6]
     assert "schedule.epochs" not in text
     (run_dir / "config.toml").write_text("seed = 7\n[schedule]\nepochs = 60\n")
-    invoke("--run", run_dir, "--all", "--out", tmp_path / "all.html")
-    text = (tmp_path / "all.html").read_text()
-    assert '<tr><th>schedule.epochs</th><td class="left">60</td></tr>' in text
-    assert text.index("#1<") < text.index("#2<") < text.index("#6<")
+    assert '<code>schedule.epochs</code></th><td><bdi class="break">60</bdi>' in page("--all")[0]
+
+
+def test_top_says_how_many_suspects_a_page_shows(
+    run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scanmix_cli.cli.report.SHOWN", 1)
+    invoke("--run", run_dir, "--out", tmp_path / "noisy.html")
+    assert "the first 1 of 2 are on this page" in (tmp_path / "noisy.html").read_text(encoding="utf-8")
+    invoke("--run", run_dir, "--top", 2, "--out", tmp_path / "noisy.html")
+    assert "all 2 are on this page" in (tmp_path / "noisy.html").read_text(encoding="utf-8")
 
 
 def test_json_with_out_names_the_file(run_dir: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from report_run import Run
 from rich.console import Console
 
-from scanmix_cli.report.html import ranked_issues
+from scanmix_cli.report.page.run_data import ranked_issues
 from scanmix_cli.report.terminal import closing_panel, printable, suspects_table
 
 

@@ -1,0 +1,1 @@
+"""What the page shows, part by part; `report.html` puts the parts together."""

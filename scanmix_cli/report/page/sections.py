@@ -1,0 +1,150 @@
+"""What the page's template shows besides the suspects: classes, confusions, copies, outliers, bad files, settings."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scanmix_cli.data.decode import VALID
+from scanmix_cli.data.samples import TRAIN
+from scanmix_cli.report.page.pictures import encode, to_image
+from scanmix_cli.report.page.run_data import RunData, is_issue
+from scanmix_cli.report.page.words import shown
+from scanmix_cli.report.thumbnails import ImageOf
+
+SHOWN_CLASSES = 30  # more bars are no longer read, and a larger matrix gives way to the list of confusions
+CONFUSIONS = 10
+SMALLEST = 0.0005  # a share that shows as more than 0.0 %
+SETS, SET_IMAGES, OUTLIERS, BAD = 40, 6, 60, 200  # shown at most
+EDGE, QUALITY = 72, 70
+
+
+def class_bars(run: RunData) -> list[dict[str, Any]]:
+    """Per class: images labelled so, suspects among them, and both as percentages of the largest class.
+
+    In class order; of many classes those with the most suspects.
+    """
+    classes, train = run.classes, run.labelled()
+    given = train["given_label"].value_counts()
+    wrong = train.loc[is_issue(train), "given_label"].value_counts()
+    largest = max((int(given.get(name, 0)) for name in classes), default=0) or 1
+    most = sorted(range(len(classes)), key=lambda k: -int(wrong.get(classes[k], 0)))[:SHOWN_CLASSES]
+    bars = []
+    for k in sorted(most):
+        total, suspect = int(given.get(classes[k], 0)), int(wrong.get(classes[k], 0))
+        bars.append(
+            {
+                "id": k,
+                "name": shown(classes[k]),
+                "total": total,
+                "suspect": suspect,
+                "fine_width": 100 * (total - suspect) / largest,
+                "suspect_width": 100 * suspect / largest,
+                "share": suspect / total if total else 0.0,
+            }
+        )
+    return bars
+
+
+def matrix_rows(matrix: np.ndarray, classes: Sequence[str], suspects: pd.DataFrame) -> list[dict[str, Any]] | None:
+    """Rows of the heat map, None where there are too many classes: share, strength of the colour, and how many of
+    the suspects are given the column's class and suggested the row's."""
+    if len(classes) > SHOWN_CLASSES:
+        return None
+    off = off_diagonal(matrix)
+    heat = np.sqrt(off / max(off.max(initial=0.0), 0.05))  # only what is wrong is coloured, the root shows small shares
+    pairs = suspects.groupby(["suggested_label", "given_label"]).size().to_dict()
+    return [
+        {
+            "name": shown(true),
+            "cells": [
+                {"p": float(matrix[t, g]), "heat": float(heat[t, g]), "found": int(pairs.get((true, given), 0))}
+                for g, given in enumerate(classes)
+            ],
+        }
+        for t, true in enumerate(classes)
+    ]
+
+
+def confusions(matrix: np.ndarray, classes: Sequence[str]) -> list[dict[str, Any]]:
+    """The largest entries off the diagonal that show as more than 0.0 %; classes by name and number."""
+    off = off_diagonal(matrix)
+    order = np.argsort(-off, axis=None, kind="stable")[:CONFUSIONS]
+    pairs = [divmod(int(at), len(classes)) for at in order]
+    return [
+        {"true": classes[t], "given": classes[g], "true_id": t, "given_id": g, "p": float(off[t, g])}
+        for t, g in pairs
+        if off[t, g] >= SMALLEST
+    ]
+
+
+def off_diagonal(matrix: np.ndarray) -> np.ndarray:
+    return matrix - np.diag(np.diag(matrix))
+
+
+def copies(report: pd.DataFrame, image_of: ImageOf) -> dict[str, Any]:
+    """Sets of identical or nearly identical images: those whose labels differ first, then those that reach from
+    training into the held-out part."""
+    member = report[report["duplicate_set"].notna()]
+    sets = []
+    for number, rows in member.groupby("duplicate_set", sort=True):
+        labels = sorted({label for label in rows["given_label"] if label})
+        leak = rows["split"].nunique() > 1 and (rows["split"] == TRAIN).any()
+        sets.append((number, rows, len(labels) > 1, bool(leak)))
+    sets.sort(key=lambda entry: (not entry[2], not entry[3], entry[0]))
+    return {
+        "checked": bool(report["is_exact_duplicate_issue"].notna().any()),
+        "sets": len(sets),
+        "images": len(member),
+        "conflicts": sum(conflict for _, _, conflict, _ in sets),
+        "leaks": sum(leak for _, _, _, leak in sets),
+        "shown": [
+            {
+                "conflict": conflict,
+                "leak": leak,
+                "near": bool(rows["is_near_duplicate_issue"].fillna(False).any()),
+                "more": len(rows) - SET_IMAGES,
+                "images": [thumbnail(row, image_of) for row in rows.head(SET_IMAGES).itertuples()],
+            }
+            for _, rows, conflict, leak in sets[:SETS]
+        ],
+    }
+
+
+def outliers(report: pd.DataFrame, image_of: ImageOf) -> dict[str, Any]:
+    """Images that fit no class, the strangest first."""
+    rows = report[report["is_outlier_issue"].fillna(False).astype(bool)].sort_values("outlier_score", kind="stable")
+    return {"count": len(rows), "shown": [thumbnail(row, image_of) for row in rows.head(OUTLIERS).itertuples()]}
+
+
+def thumbnail(row: Any, image_of: ImageOf) -> dict[str, Any]:
+    """Name, label, split and small picture of a row of the report."""
+    image = image_of(row.Index)
+    return {
+        "file": shown(row.filename),
+        "label": shown(row.given_label),
+        "split": "" if row.split == TRAIN else shown(row.split),
+        "picture": None if image is None else encode(to_image(image), EDGE, QUALITY, lossless=True),
+    }
+
+
+def bad_files(run: RunData) -> dict[str, Any]:
+    """The files that could not be read, with code and message."""
+    table = run.bad_files
+    if table.empty:
+        table = run.report.loc[run.report["error_code"] != VALID, ["filename", "error_code"]].assign(message="")
+    cells = table[["filename", "error_code", "message"]].itertuples(index=False) if len(table) else []
+    rows = [tuple(shown(str(cell)) for cell in row) for row in cells]
+    return {"count": len(rows), "shown": rows[:BAD]}
+
+
+def flat(settings: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested settings as text with dotted keys."""
+    result: dict[str, str] = {}
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            result |= flat(value, f"{prefix}{key}.")
+        else:
+            result[shown(f"{prefix}{key}")] = shown(str(value))
+    return result

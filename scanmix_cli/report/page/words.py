@@ -1,0 +1,82 @@
+"""The verdict in words, and the text of names that hold anything."""
+
+from typing import Any
+
+import numpy as np
+
+from scanmix_cli.data.wording import counted
+
+STEPS = ((0.005, "Hardly any label looks wrong"), (0.02, "A few labels look wrong"))
+
+
+def shown(text: str) -> str:
+    """The text as a page can hold it: bytes that are no UTF-8 and control characters as escapes."""
+    legal = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return "".join(mark if mark.isprintable() or mark == " " or _joins(mark) else _escaped(mark) for mark in legal)
+
+
+def headline(rate: dict[str, float]) -> str:
+    """The noise rate as a sentence: `About one label in five looks wrong`."""
+    share = rate["estimate"]
+    for bar, sentence in STEPS:
+        if share < bar:
+            return sentence
+    if share > 0.45:
+        return "About half of the labels look wrong" if share < 0.55 else "Most labels look wrong"
+    return f"About one label in {_NUMBERS.get(round(1 / share), str(round(1 / share)))} looks wrong"
+
+
+def verdict(summary: dict[str, Any], confusion: dict[str, Any] | None) -> list[str]:
+    """A few sentences: how many suspects, what to do with them, the commonest confusion, the classifier."""
+    counts = summary["counts"]
+    found = counts["label_issues"]
+    sentences = []
+    if found:
+        sentences.append(
+            f"{counted(found, 'image')} of {counts['labelled']:,} {'has' if found == 1 else 'have'} a suspect label: "
+            f"{_todo(counts)}."
+        )
+    else:
+        sentences.append(f"None of {counted(counts['labelled'], 'labelled image')} has a suspect label.")
+    if confusion is not None:
+        sentences.append(
+            f"The commonest mix-up: {100 * confusion['p']:.1f} % of “{shown(confusion['true'])}” "
+            f"are filed under “{shown(confusion['given'])}”."
+        )
+    accuracy = summary.get("accuracy", {}).get("test_accuracy")
+    if accuracy is not None:
+        sentences.append(
+            f"The classifier trained along the way gets {100 * accuracy:.1f} % "
+            f"of {counted(counts['held_out'], 'held-out image')} right."
+        )
+    return sentences
+
+
+def expected_errors(p_ranked: np.ndarray) -> np.ndarray:
+    """float64 (n + 1,): expected number of wrong labels among the first k of the ranked list, k = 0..n.
+
+    The sum of the first k probabilities p_mislabeled.
+    """
+    return np.concatenate([[0.0], np.cumsum(np.nan_to_num(p_ranked))])
+
+
+def _todo(counts: dict[str, int]) -> str:
+    kinds = (
+        ("relabel", "can take the suggested label"),
+        ("review", "need a look" if counts["review"] != 1 else "needs a look"),
+        ("drop", "fit no class" if counts["drop"] != 1 else "fits no class"),
+    )
+    parts = [f"{counts[action]:,} {words}" for action, words in kinds if counts[action]]
+    return ", ".join(parts) if parts else "nothing to do"
+
+
+def _joins(mark: str) -> bool:
+    """Zero-width joiners and variation selectors hold emoji and several scripts together."""
+    return mark in "\u200c\u200d\ufe0e\ufe0f"
+
+
+def _escaped(mark: str) -> str:
+    return mark.encode("unicode_escape").decode("ascii")
+
+
+_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
