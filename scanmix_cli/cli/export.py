@@ -8,6 +8,7 @@ import typer
 
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted, quoted
+from scanmix_cli.errors import Interrupted
 from scanmix_cli.report.runs import latest_run, resolve_run
 
 
@@ -44,11 +45,17 @@ def export(
     from scanmix_cli.workflow.handoff import ONNX, export_onnx, export_run  # imports PyTorch
 
     folder = latest_run() if run is None else resolve_run(run)
-    if to == ONNX:
-        export_onnx(folder, out)
-        _answer(f"model.onnx written to {out}", {"run": str(folder), "out": str(out), "to": to}, as_json)
-        return
-    done = export_run(folder, to, out, link=link, only=only, min_confidence=min_confidence, root=root, device=device)
+    try:
+        if to == ONNX:
+            export_onnx(folder, out)
+            found = {"run": str(folder), "out": str(out), "to": to}
+            _answer(f"model.onnx written to {out}", found, as_json)
+            return
+        done = export_run(
+            folder, to, out, link=link, only=only, min_confidence=min_confidence, root=root, device=device
+        )
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted; nothing of the export is left in {out}: run it again") from None
     if done.gone:
         verb = "is" if len(done.gone) == 1 else "are"
         typer.echo(f"{counted(len(done.gone), 'image')} left out, which {verb} gone: {quoted(done.gone)}", err=True)

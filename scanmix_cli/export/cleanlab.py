@@ -19,11 +19,12 @@ def write(folder: Path, content: Content) -> None:
     `find_label_issues(np.load("labels.npy"), np.load("pred_probs.npy"))`. The probabilities are the final
     classifier's; it was trained on these images, though by a method that does not fit wrong labels.
     """
-    assert content.values is not None
+    probabilities = content.values
+    assert probabilities is not None
     number = {name: k for k, name in enumerate(content.classes)}
     labels = np.array([number[item.given_label] for item in content.items], np.int64)
     write_file(folder / LABELS, lambda file: np.save(file, labels))
-    write_file(folder / PROBABILITIES, lambda file: np.save(file, content.values))
+    write_file(folder / PROBABILITIES, lambda file: np.save(file, probabilities))
     write_text(folder / CLASSES, json.dumps(list(content.classes)) + "\n")
     write_text(folder / ISSUES, csv_text(_issues(content)))
 

@@ -1,52 +1,55 @@
-"""The Hugging Face `imagefolder` layout with a metadata file per split: `load_dataset(OUT)`."""
+"""The Hugging Face `imagefolder` layout with a metadata table per split: `load_dataset(OUT)`."""
 
 import json
 from pathlib import Path
-from typing import Any
 
-from scanmix_cli.export.content import Content
-from scanmix_cli.files import write_text
+from scanmix_cli.export.content import Content, unicode_text
+from scanmix_cli.export.items import Item
+from scanmix_cli.files import write_file, write_text
 
-METADATA, CARD = "metadata.jsonl", "README.md"
+METADATA, CARD = "metadata.parquet", "README.md"
 TEXTS = ("given_label", "predicted_label", "suggested_label", "suggested_action")
 NUMBERS = ("p_mislabeled", "confidence")
 
 
 def write(folder: Path, content: Content) -> None:
-    """A metadata.jsonl beside the pictures of each split, and a card that names splits, columns and classes.
+    """A metadata.parquet beside the pictures of each split, and a card that names the splits and the classes.
 
-    The card makes `label` a ClassLabel with the run's classes in order; without it the loader would take a label such
-    as "01" for a number. Images without a label have None.
+    Parquet, since the loader guesses types from text: "01" would become a number, and a column that is blank in one
+    split would have no type there. Images without a label have None.
     """
-    lines: dict[str, list[str]] = {}
+    splits: dict[str, list[tuple[Item, str]]] = {}
     for item, path in content.pairs():
         split, name = path.split("/", 1)
-        record: dict[str, Any] = {"file_name": name, "label": item.label or None}
-        record |= {key: getattr(item, key) for key in TEXTS}
-        record |= {"p_mislabeled": item.p_mislabeled, "confidence": item.confidence}
-        lines.setdefault(split, []).append(json.dumps(record) + "\n")
-    for split, texts in lines.items():
-        write_text(folder / split / METADATA, "".join(texts))
-    write_text(folder / CARD, _card(content, list(lines)))
+        splits.setdefault(split, []).append((item, name))
+    for split, rows in splits.items():
+        _write_metadata(folder / split / METADATA, rows)
+    write_text(folder / CARD, _card(content, list(splits)))
+
+
+def _write_metadata(path: Path, rows: list[tuple[Item, str]]) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    texts = {"file_name": [name for _, name in rows], "label": [item.label or None for item, _ in rows]}
+    texts |= {name: [getattr(item, name) for item, _ in rows] for name in TEXTS}
+    columns = {
+        name: pyarrow.array([None if cell is None else unicode_text(cell) for cell in cells], pyarrow.string())
+        for name, cells in texts.items()
+    }
+    columns |= {name: pyarrow.array([getattr(item, name) for item, _ in rows], pyarrow.float64()) for name in NUMBERS}
+    write_file(path, lambda file: pyarrow.parquet.write_table(pyarrow.table(columns), file))
 
 
 def _card(content: Content, splits: list[str]) -> str:
     """The YAML that the loader reads, in JSON notation, which is YAML and needs no quoting rules of its own."""
-    names = {str(number): name for number, name in enumerate(content.classes)}
-    features: list[dict[str, Any]] = [
-        {"name": "image", "dtype": "image"},
-        {"name": "label", "dtype": {"class_label": {"names": names}}},
-        *({"name": name, "dtype": "string"} for name in TEXTS),
-        *({"name": name, "dtype": "float64"} for name in NUMBERS),
-    ]
-    configs = [
-        {
-            "config_name": "default",
-            "data_files": [{"split": _split_name(split), "path": f"{split}/**"} for split in splits],
-        }
-    ]
-    header = f"configs: {json.dumps(configs)}\ndataset_info: {json.dumps({'features': features})}\n"
-    return f"---\n{header}---\n\nCleaned labels of the scanmix run {content.run}.\n"
+    files = [{"split": _split_name(split), "path": f"{split}/**"} for split in splits]
+    configs = json.dumps([{"config_name": "default", "data_files": files}])
+    classes = json.dumps(list(content.classes))
+    return (
+        f"---\nconfigs: {configs}\n---\n\nCleaned labels of the scanmix run {content.run}, as text. For class "
+        f'numbers in the run\'s order:\n\n    data.cast_column("label", datasets.ClassLabel(names={classes}))\n'
+    )
 
 
 def _split_name(split: str) -> str:

@@ -53,7 +53,7 @@ def choose_items(
         raise SettingsError(f"--min-confidence is {min_confidence}: give a probability between 0 and 1")
     labels, confidence = cleaned(report, decided)
     issue = report["is_label_issue"].fillna(False).to_numpy(dtype=bool)
-    chosen = (report["error_code"] == VALID).to_numpy()
+    chosen = (report["error_code"] == VALID).to_numpy(copy=True)
     if only == "keep":
         chosen &= (labels != "") & (report["suggested_action"] != DROP).to_numpy()
     elif only == "suspects":

@@ -116,5 +116,5 @@ def _compare(ensemble: nn.Module, content: bytes, size: int) -> tuple[str, float
     except ImportError:
         from onnx.reference import ReferenceEvaluator
 
-        runtime, found = "onnx.reference", ReferenceEvaluator(content).run([OUTPUTS[1]], feed)[0]
+        runtime, (found,) = "onnx.reference", ReferenceEvaluator(content).run([OUTPUTS[1]], feed)
     return runtime, float(np.abs(np.asarray(found) - wanted).max())
