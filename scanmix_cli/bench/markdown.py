@@ -13,6 +13,7 @@ Accuracy in percent: `last` is the mean of the final 10 epochs and the figure to
 and stands here for comparison with tables; both are of all networks of a method together, `single` is one network.
 `recovery` is last over the last of cross-entropy on the clean labels with the same images and budget.
 A time budget holds for each method, after the pre-training that methods share; minutes count that pre-training in.
+Where a CPU cannot see all images once in that time, an epoch is a random part of them (`images an epoch`).
 F1, precision and recall are at the reported cut. `labels right` is the share after every flagged label was replaced;
 `rate error` is the estimated noise rate minus the realised one; images per second are training images of all epochs
 over the seconds of those epochs. Published rows were measured on the canonical images with the papers' own budgets.
@@ -32,7 +33,8 @@ def decimal(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.3f}"
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
     lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
     lines += ["| " + " | ".join(cells) + " |" for cells in rows]
     return "\n".join(lines) + "\n"
@@ -41,7 +43,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _section(cells: list[dict[str, Any]]) -> str:
     first = cells[0]
     published = rows_for(first["dataset"], first["noise"], first["rate"])
-    parts = [_heading(first), _accuracy(cells, published)]
+    parts = [_heading(cells), _accuracy(cells, published)]
     if any(cell.get("f1") is not None for cell in cells):
         parts.append(_detection(cells, published))
     parts.append(_costs(cells))
@@ -52,18 +54,28 @@ def _section(cells: list[dict[str, Any]]) -> str:
     return "\n".join(parts)
 
 
-def _heading(cell: dict[str, Any]) -> str:
-    words = (cell["dataset"], cell["noise"], NOTHING if cell["rate"] is None else f"{cell['rate']:g}")
-    budget = f"{cell['time_budget']:g} s a method" if cell["time_budget"] else "no time budget"
+def _heading(cells: list[dict[str, Any]]) -> str:
+    """What all cells share, and the labels of every seed."""
+    first = cells[0]
+    rate = NOTHING if first["rate"] is None else f"{first['rate']:g}"
+    words = [word for word in (first["dataset"], first["noise"], rate) if word != NOTHING]
+    budget = f"{first['time_budget']:g} s a method" if first["time_budget"] else "no time budget"
     facts = [
-        f"images: {cell['images']}",
-        f"nominal noise rate {NOTHING if cell['rate'] is None else format(cell['rate'], 'g')}, "
-        f"realised {NOTHING if cell['realised_rate'] is None else format(cell['realised_rate'], '.4f')}"
-        + (f", recipe {cell['recipe']}" if cell["recipe"] else ""),
-        f"profile {cell['profile']}, {cell['backbone']}, {budget}",
-        f"labels {cell['label_file']} (hash {cell['label_hash']}), data fingerprint {cell['fingerprint']}",
+        f"images: {first['images']}; data fingerprint {first['fingerprint']}",
+        f"profile {first['profile']}, {first['backbone']}, {budget}",
+        *dict.fromkeys(_labels(cell) for cell in cells),
     ]
-    return f"## {' '.join(word for word in words if word != NOTHING)}\n\n" + "".join(f"- {fact}\n" for fact in facts)
+    return f"## {' '.join(words)}\n\n" + "".join(f"- {fact}\n" for fact in facts)
+
+
+def _labels(cell: dict[str, Any]) -> str:
+    nominal = NOTHING if cell["rate"] is None else f"{cell['rate']:g}"
+    realised = NOTHING if cell["realised_rate"] is None else f"{cell['realised_rate']:.4f}"
+    recipe = f", recipe {cell['recipe']}" if cell["recipe"] else ""
+    return (
+        f"nominal noise rate {nominal}, realised {realised}{recipe}: labels {cell['label_file']} "
+        f"(hash {cell['label_hash']})"
+    )
 
 
 def _accuracy(cells: list[dict[str, Any]], published: list[PublishedRow]) -> str:
@@ -78,7 +90,7 @@ def _accuracy(cells: list[dict[str, Any]], published: list[PublishedRow]) -> str
             note = ", ".join(part for part in (row.test, "top-5" if row.metric == "top5" else "") if part)
             figures = [str(row.best), NOTHING if row.last is None else str(row.last), *[NOTHING] * 3]
             rows.append((row.method + (f" ({note})" if note else ""), NOTHING, *figures, row.source))
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def _further_tests(cell: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -116,7 +128,7 @@ def _detection(cells: list[dict[str, Any]], published: list[PublishedRow]) -> st
         for row in published
         if row.best is None
     ]
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def _padded(
@@ -130,36 +142,43 @@ def _padded(
 
 
 def _costs(cells: list[dict[str, Any]]) -> str:
-    header = ("cost", "seed", "minutes", "seconds a stage", "images/s", "peak memory, MiB", "device", "date")
+    header = (
+        *("cost", "seed", "minutes", "seconds a stage", "images an epoch", "images/s", "peak memory, MiB"),
+        *("device", "date"),
+    )
     rows = [
         (
             *(cell["method"], str(cell["seed"]), f"{cell['minutes']:.2f}"),
             ", ".join(f"{stage} {seconds:.0f}" for stage, seconds in cell["seconds"].items()),
+            str(cell["images_an_epoch"]),
             NOTHING if cell["images_per_second"] is None else f"{cell['images_per_second']:.0f}",
             *(str(cell["peak_memory_mib"]), cell["device"], cell["date"]),
         )
         for cell in cells
     ]
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def _repeats(cells: list[dict[str, Any]]) -> str:
     show = {"last": percent, "auroc": decimal}
-    means = _table(
+    means = table(
         ("over seeds", "measure", "seeds", "mean", "standard deviation"),
         (
             (s.method, s.measure, str(s.seeds), show[s.measure](s.mean), show[s.measure](s.deviation))
             for s in spreads(cells)
         ),
     )
-    tests = _table(
+    pairs = comparisons(cells)
+    if not pairs:
+        return means
+    tests = table(
         ("paired by seed", "measure", "seeds", "mean difference", "p, t-test", "p, Wilcoxon"),
         (
             (
                 *(f"{c.first} - {c.second}", c.measure, str(c.seeds), show[c.measure](c.difference)),
                 *(decimal(c.p_t), decimal(c.p_wilcoxon)),
             )
-            for c in comparisons(cells)
+            for c in pairs
         ),
     )
     return means + "\n" + tests

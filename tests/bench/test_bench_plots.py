@@ -8,6 +8,7 @@ import pytest
 
 from scanmix_cli.bench import plots, runner
 from scanmix_cli.bench.compare import SETTINGS
+from scanmix_cli.bench.request import KNOWN_METHODS
 
 KEY = "toy-sym-0.4-scanmix-seed0-12345678"
 
@@ -41,19 +42,38 @@ def test_four_kinds_of_figures_as_png_and_svg(tmp_path: Path) -> None:
 
 def test_the_mixture_is_drawn_over_both_kinds_of_labels(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="plots need the extra bench")
-    (axes,) = plots.loss_histogram(evidence(), "scanmix").axes
+    (axes,) = plots.loss_histogram(evidence(), "toy: scanmix, seed 0").axes
     low, high = axes.lines
     assert (low.get_label(), high.get_label()) == ("clean, fitted", "noisy, fitted")
+    assert low.get_color() != high.get_color()
     peaks = [line.get_xdata()[np.argmax(line.get_ydata())] for line in (low, high)]
     assert peaks == pytest.approx([0.2, 2.0], abs=0.1)
-    assert {text.get_text() for text in axes.get_legend().get_texts()} >= {"right labels", "wrong labels"}
+    legend = {text.get_text() for text in axes.get_legend().get_texts()}
+    assert legend >= {"right labels (40)", "wrong labels (20)"}
+
+
+def test_seeds_of_a_method_share_a_colour_and_a_word_in_the_legend() -> None:
+    pytest.importorskip("matplotlib", reason="plots need the extra bench")
+    rows = [{"clean_precision": "0.25", "clean_recall": "0.5"}, {"clean_precision": "", "clean_recall": "0.75"}]
+    runs = {("scanmix", 0): rows, ("scanmix", 1): rows, ("dividemix", 0): rows}
+    precision, recall = plots.curves(runs, {"clean_precision": "precision", "clean_recall": "recall"}, "toy").axes
+    assert [line.get_ydata().tolist() for line in precision.lines] == [[25.0]] * 3
+    assert [line.get_ydata().tolist() for line in recall.lines] == [[50.0, 75.0]] * 3
+    first, second, other = (line.get_color() for line in recall.lines)
+    assert first == second != other
+    assert [text.get_text() for text in recall.get_legend().get_texts()] == ["scanmix", "dividemix"]
 
 
 def test_without_truth_or_values_there_is_no_figure() -> None:
     pytest.importorskip("matplotlib", reason="plots need the extra bench")
     assert plots.loss_histogram({"given": np.zeros(3)}, "scan") is None
-    assert plots.reliability_diagram({"scan": {}}) is None
-    assert plots.curves({"scan": [{"stage": "scan"}]}, {"test_accuracy": "-"}, "test accuracy") is None
+    assert plots.reliability_diagram({("scan", 0): {}}, "toy") is None
+    assert plots.curves({("scan", 0): [{"stage": "scan"}]}, {"test_accuracy": "accuracy"}, "toy") is None
+
+
+def test_every_method_has_a_colour_of_its_own() -> None:
+    assert plots.COLORS.keys() == set(KNOWN_METHODS)
+    assert len(set(plots.COLORS.values())) == len(KNOWN_METHODS)
 
 
 def test_without_matplotlib_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
