@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ TEXT_SUFFIXES = frozenset({".csv", ".tsv", ".txt"})
 JSON_SUFFIXES = frozenset({".jsonl", ".ndjson", ".json"})
 PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
 _SPREADSHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers"})
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # writes half of a character outside the basic plane, as JSON allows
 _CHUNK = 10_000  # rows turned into columns at a time, which keeps memory and garbage collection small
 
 
@@ -166,11 +168,24 @@ def _read_json(path: Path, encoding: str | None) -> Table:
 
 
 def _load(path: Path, line: int, text: str) -> Any:
-    """Numbers stay as they are written."""
+    """Numbers stay as they are written; halves of a character's code become the mark of an unknown character."""
     try:
-        return json.loads(text, parse_int=str, parse_float=str)
+        value = json.loads(text, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {line}, is no valid JSON ({error.msg}); write one object per line") from None
+    except RecursionError:
+        raise DataError(f"{path}, line {line}, is nested too deeply; write one flat object per line") from None
+    return _without_halves(value) if _HALF.search(text) else value
+
+
+def _without_halves(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [_without_halves(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_halves(name): _without_halves(item) for name, item in value.items()}
+    return value
 
 
 def _read_parquet(path: Path) -> Table:
