@@ -1,0 +1,58 @@
+"""The speed benchmark runs at toy size on the CPU, and its headline figures follow from its rows."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def speed(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    spec = importlib.util.spec_from_file_location("benchmark_speed", FOLDER / "speed.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(out: Path, *sections: str) -> dict:
+    command = [sys.executable, str(FOLDER / "speed.py"), "--device", "cpu", "--toy", "--seconds", "0.01"]
+    command += ["--workers", "0", "--out", str(out), "--sections", *sections]
+    subprocess.run(command, check=True, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    return json.loads(out.read_text())
+
+
+def test_every_section_at_toy_size_and_a_second_call_that_keeps_the_first(tmp_path: Path) -> None:
+    first = run(tmp_path / "speed.json", "limit", "plain", "simclr", "scan", "warmup", "mixmatch", "clustering")
+    assert {"simclr_images_per_s", "speedup_vs_plain_batch64", "mfu", "device", "date", "command"} <= set(first)
+    assert set(first["sections"]["mixmatch"]["rows"]) == {"16 weak", "16 strong"}
+    second = run(tmp_path / "speed.json", "evaluation", "limit")
+    assert second["sections"]["simclr"] == first["sections"]["simclr"]
+    assert second["sections"]["evaluation"]["rows"]["images_per_s"] > 0
+    assert "speedup_vs_plain_batch64" in second
+    assert "mfu" not in second, "the limit is of another call"
+
+
+def test_schedule_against_counting_by_hand(speed: ModuleType) -> None:
+    rows = {
+        "simclr": {"512": {"epoch_s": 1.0, "images_per_s": 5.0, "forwards_per_s": 15.0}},
+        "scan": {"128": {"epoch_s": 2.0}},
+        "warmup": {"epoch_s": 3.0},
+        "mixmatch": {"64 strong": {"ms": 5.0}, "64 weak": {"ms": 4.0}},
+        "clustering": {"128 strong": {"ms": 3.0}, "128 weak": {"ms": 2.0}},
+        "evaluation": {"ms": 100.0, "split_s": 0.5},
+    }
+    sections = {name: {"rows": values, "call": "now"} for name, values in rows.items()}
+    found = speed.summary(sections)["published_schedule_minutes"]
+    common = 500 * 1.0 + 50 * 2.0 + 10 * 3.0 + 300 * (2 * 0.1 * 1.2 + 0.5)
+    assert found["sym 90"] == pytest.approx((common + 300 * 2 * (156 * 0.005 + 390 * 0.003)) / 60)
+    assert found["sym 20"] == pytest.approx((common + 300 * 2 * (625 * 0.004 + 390 * 0.002)) / 60)
