@@ -42,16 +42,20 @@ def flattened(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def recovery(cell: dict[str, Any], cells: list[dict[str, Any]]) -> float | None:
-    """Last accuracy over that of cross-entropy on the clean labels with the same images and budget.
+    """Last accuracy over the ceiling; None without one."""
+    limit = ceiling(cell, cells)
+    return None if limit is None or cell["last"] is None else cell["last"] / limit
+
+
+def ceiling(cell: dict[str, Any], cells: list[dict[str, Any]]) -> float | None:
+    """Last accuracy of cross-entropy on the clean labels with the same images and budget.
 
     The clean run of the same seed counts, else the mean of those there are; None without one.
     """
     ceilings = [other for other in cells if _is_ceiling(other, cell)]
     same_seed = [other for other in ceilings if other["seed"] == cell["seed"]]
     chosen = [other["last"] for other in same_seed or ceilings]
-    if not chosen or cell["last"] is None:
-        return None
-    return cell["last"] / (sum(chosen) / len(chosen))
+    return sum(chosen) / len(chosen) if chosen else None
 
 
 def _is_ceiling(other: dict[str, Any], cell: dict[str, Any]) -> bool:
