@@ -10,6 +10,7 @@ import typer
 from scanmix_cli.cli.bench import bench
 from scanmix_cli.cli.check import check
 from scanmix_cli.cli.export import export
+from scanmix_cli.cli.import_results import import_results
 from scanmix_cli.cli.options import VerboseOption
 from scanmix_cli.cli.predict import predict
 from scanmix_cli.cli.report import report
@@ -27,6 +28,7 @@ app.command()(report)
 app.command()(check)
 app.command()(predict)
 app.command()(export)
+app.command("import")(import_results)
 app.command()(bench)
 
 

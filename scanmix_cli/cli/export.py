@@ -48,7 +48,7 @@ def export(
     try:
         if to == ONNX:
             export_onnx(folder, out)
-            found = {"run": str(folder), "out": str(out), "to": to}
+            found: dict[str, object] = {"run": str(folder), "out": str(out), "to": to}
             _answer(f"model.onnx written to {out}", found, as_json)
             return
         done = export_run(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scanmix_cli.export.content import Content, unicode_text
+from scanmix_cli.export.content import Content
 from scanmix_cli.files import write_file
 
 ARRAY, TABLE = "embeddings.npy", "embeddings.parquet"
@@ -21,8 +21,8 @@ def write(folder: Path, content: Content) -> None:
     flat = pyarrow.array(values.reshape(-1))
     columns = {
         "row": pyarrow.array([item.row for item in content.items], pyarrow.int64()),
-        "filename": pyarrow.array([unicode_text(item.filename) for item in content.items], pyarrow.string()),
-        "label": pyarrow.array([unicode_text(item.label) for item in content.items], pyarrow.string()),
+        "filename": pyarrow.array([item.filename for item in content.items], pyarrow.string()),
+        "label": pyarrow.array([item.label for item in content.items], pyarrow.string()),
         "embedding": pyarrow.FixedSizeListArray.from_arrays(flat, values.shape[1]),
     }
     table = pyarrow.table(columns)

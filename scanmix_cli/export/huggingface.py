@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from scanmix_cli.export.content import Content, unicode_text
+from scanmix_cli.export.content import Content
 from scanmix_cli.export.items import Item
 from scanmix_cli.files import write_file, write_text
 
@@ -31,12 +31,12 @@ def _write_metadata(path: Path, rows: list[tuple[Item, str]]) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    texts = {"file_name": [name for _, name in rows], "label": [item.label or None for item, _ in rows]}
-    texts |= {name: [getattr(item, name) for item, _ in rows] for name in TEXTS}
-    columns = {
-        name: pyarrow.array([None if cell is None else unicode_text(cell) for cell in cells], pyarrow.string())
-        for name, cells in texts.items()
+    texts: dict[str, list[str | None]] = {
+        "file_name": [name for _, name in rows],
+        "label": [item.label or None for item, _ in rows],
+        **{name: [getattr(item, name) for item, _ in rows] for name in TEXTS},
     }
+    columns = {name: pyarrow.array(cells, pyarrow.string()) for name, cells in texts.items()}
     columns |= {name: pyarrow.array([getattr(item, name) for item, _ in rows], pyarrow.float64()) for name in NUMBERS}
     write_file(path, lambda file: pyarrow.parquet.write_table(pyarrow.table(columns), file))
 

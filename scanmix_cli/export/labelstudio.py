@@ -42,7 +42,7 @@ def _task(number: int, item: Item, path: str, run: str) -> dict[str, Any]:
     return {
         "id": number,
         "data": {
-            TO: ADDRESS + quote(path, errors="surrogateescape"),
+            TO: ADDRESS + quote(path),
             "row": item.row,
             "filename": item.filename,
             "given_label": item.given_label,

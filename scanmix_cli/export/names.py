@@ -9,7 +9,7 @@ from scanmix_cli.data.listing import IMAGE_SUFFIXES
 
 LONGEST = 200  # bytes of a stem, which leaves room for a number and a suffix within the usual 255
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
-_FOLDER_FORBIDDEN = re.compile(r"[\x00/]|^\.")
+_FOLDER_FORBIDDEN = re.compile(r"[\x00/\udc80-\udcff]|^\.")
 
 
 def unique_stems(filenames: Sequence[str]) -> list[str]:
@@ -30,7 +30,7 @@ def split_suffix(name: str) -> tuple[str, str]:
 
 def class_folder(label: str) -> str:
     """The label as a folder name: as it is, but for what no folder can be called, which is percent-encoded."""
-    return _FOLDER_FORBIDDEN.sub(lambda match: f"%{ord(match[0]):02X}", label)
+    return _FOLDER_FORBIDDEN.sub(lambda match: f"%{ord(match[0]) & 0xFF:02X}", label)
 
 
 def folded(stem: str) -> str:
@@ -53,6 +53,6 @@ def _unique(stem: str, taken: dict[str, int]) -> str:
 
 def _allowed(stem: str) -> str:
     """The stem without control characters and what Windows refuses; bytes that are no UTF-8 as %FF."""
-    text = "".join(f"%{ord(mark) - 0xDC00:02X}" if 0xDC80 <= ord(mark) <= 0xDCFF else mark for mark in stem)
+    text = "".join(f"%{ord(mark) & 0xFF:02X}" if 0xDC80 <= ord(mark) <= 0xDCFF else mark for mark in stem)
     text = _FORBIDDEN.sub("_", text).strip(" .") or "image"
     return text.encode("utf-8", "replace")[:LONGEST].decode("utf-8", "ignore")

@@ -19,18 +19,11 @@ _SUFFIXES = {"JPEG": ".jpg", "TIFF": ".tif", "JPEG2000": ".jp2"}
 
 
 @dataclass(frozen=True)
-class Picture:
-    """An image that lies in the export at `path`, relative with forward slashes."""
-
-    item: Item
-    path: str
-
-
-@dataclass(frozen=True)
 class Placed:
-    """What was laid down, the file names of originals that are gone, and how many hard links became copies."""
+    """What was laid down where, the file names of originals that are gone, how many hard links became copies."""
 
-    pictures: list[Picture]
+    items: list[Item]
+    paths: list[str]  # relative to the export, with forward slashes
     gone: list[str]
     copied_instead: int
 
@@ -44,7 +37,8 @@ def lay_pictures(items: Sequence[Item], folder: Path, folder_of: Callable[[Item]
         raise SettingsError(f"--link {link!r} is unknown; choose one of {', '.join(LINKS)}")
     if not items:
         raise DataError("no row fits the choice, so there is nothing to export; try --only all")
-    pictures, gone, copied = [], [], 0
+    laid: dict[str, Item] = {}
+    gone, copied = [], 0
     for item in items:
         place = f"{folder_of(item)}/{item.stem}{_suffix(item)}"
         target = folder / place
@@ -54,13 +48,13 @@ def lay_pictures(items: Sequence[Item], folder: Path, folder_of: Callable[[Item]
         except FileNotFoundError:
             gone.append(item.filename)
             continue
-        pictures.append(Picture(item, place))
-    if not pictures:
+        laid[place] = item
+    if not laid:
         raise DataError(
             f"none of the {len(items)} images is where it was, such as {items[0].source}; "
             "put them back, or name their folder with --root"
         )
-    return Placed(pictures, gone, copied)
+    return Placed(list(laid.values()), list(laid), gone, copied)
 
 
 def _lay(source: str, target: Path, link: str) -> bool:

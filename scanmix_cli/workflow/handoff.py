@@ -6,7 +6,7 @@ from pathlib import Path
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.errors import DataError, RunError
-from scanmix_cli.export.content import Content, of_pictures
+from scanmix_cli.export.content import Content, content_of
 from scanmix_cli.export.destination import destination, require_apart
 from scanmix_cli.export.formats import Format, format_named, suited
 from scanmix_cli.export.items import Item, choose_items
@@ -62,7 +62,8 @@ def export_run(
             copied = 0
         else:
             placed = lay_pictures(items, folder, layout.folder_of, link)
-            content, gone, copied = of_pictures(name, classes, placed.pictures), placed.gone, placed.copied_instead
+            content = content_of(name, classes, placed.items, placed.paths)
+            gone, copied = placed.gone, placed.copied_instead
         layout.write(folder, content)
         write_manifest(folder, content)
     return Export(out, len(content.items), gone, copied)
@@ -99,4 +100,4 @@ def _with_values(
         )
     kept = [items[k] for k in found.rows]
     gone = [item.filename for item, code in zip(items, found.error_codes, strict=True) if code != VALID]
-    return Content(name, classes, kept, [item.source for item in kept], found.values), gone
+    return content_of(name, classes, kept, [item.source for item in kept], found.values), gone

@@ -15,6 +15,7 @@ from PIL import Image
 from torchvision.datasets import ImageFolder
 
 from scanmix_cli.data.sources import read_samples
+from scanmix_cli.export.formats import FORMATS
 from scanmix_cli.workflow.handoff import export_run
 
 TRAIN_LABELS = {  # by row, for the rows of --only keep
@@ -27,7 +28,7 @@ STEMS = {
 
 
 def manifest(folder: Path) -> list[dict[str, str]]:
-    with (folder / "manifest.csv").open(newline="", encoding="utf-8", errors="surrogateescape") as file:
+    with (folder / "manifest.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
@@ -186,9 +187,19 @@ def test_cleanlab_takes_labels_and_probabilities(finished: HandoffRun, tmp_path:
     assert issues.shape == (len(given),) == (done.rows,)
     assert [CLASSES[label] for label in labels] == [row.given for row in given]
     assert probabilities.sum(axis=1) == pytest.approx(1, abs=1e-5)
-    table = list(csv.DictReader((tmp_path / "out/issues.csv").open(newline="", errors="surrogateescape")))
+    table = list(csv.DictReader((tmp_path / "out/issues.csv").open(newline="", encoding="utf-8")))
     flagged = [line["filename"] for line in table if line["is_label_issue"] == "True"]
     assert flagged == ["01/ünï.png", "dogs/空 #1&2.png", "01/noise.png"]
+
+
+@pytest.mark.parametrize("layout", [name for name in FORMATS if name != "embeddings"])
+def test_every_table_is_valid_utf8(finished: HandoffRun, tmp_path: Path, layout: str) -> None:
+    """Though a file name of the run is not."""
+    export_run(finished.folder, layout, tmp_path / "out", device="cpu")
+    for path in (tmp_path / "out").rglob("*"):
+        path.name.encode("utf-8")
+        if path.suffix in (".csv", ".json", ".xml", ".md"):
+            path.read_text(encoding="utf-8")
 
 
 def test_embeddings_are_the_same_in_both_files(finished: HandoffRun, tmp_path: Path) -> None:

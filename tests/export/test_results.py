@@ -1,0 +1,171 @@
+"""Results of other tools come back as decisions about the right rows."""
+
+import json
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from handoff_run import CLASSES, READABLE, ROWS, HandoffRun, report_table
+
+from scanmix_cli.cli.app import main
+from scanmix_cli.errors import DataError
+from scanmix_cli.export.results import read_results
+from scanmix_cli.report.decided import read_decided_report
+from scanmix_cli.report.decisions import read_current
+from scanmix_cli.workflow.handoff import export_run
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return int(stopped.value.code or 0)
+
+
+def decided(run: HandoffRun) -> dict[int, tuple[str, str]]:
+    return {row: (entry.decision, entry.label) for row, entry in read_current(run.folder).items()}
+
+
+def annotated(tasks: list[dict], row: int, label: str | None) -> None:
+    """Answer the task as Label Studio's JSON export has it; None is a skipped task."""
+    task = next(task for task in tasks if task["data"]["row"] == row)
+    result = [] if label is None else [{**task["predictions"][0]["result"][0], "value": {"choices": [label]}}]
+    task["annotations"] = [{"result": result, "was_cancelled": label is None, "updated_at": "2026-11-28T01:00:00Z"}]
+
+
+def test_a_round_through_label_studio(own_run: HandoffRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export_run(own_run.folder, "labelstudio", tmp_path / "out")
+    tasks = json.loads((tmp_path / "out" / "tasks.json").read_text(encoding="utf-8"))
+    annotated(tasks, 1, "01")
+    annotated(tasks, 5, "NA")
+    annotated(tasks, 9, None)
+    annotated(tasks, 12, "=cat")
+    result = tmp_path / "project.json"
+    result.write_text(json.dumps([task for task in tasks if "annotations" in task]), encoding="utf-8")
+    assert run("import", result, "--run", own_run.folder, "--who", "ada", "--json") == 0
+    told = capsys.readouterr()
+    assert told.err == "4 decisions from labelstudio\n"
+    assert json.loads(told.out) == {
+        "run": str(own_run.folder), "source": "labelstudio", "new": 4, "known": 0, "foreign": 0,
+    }  # fmt: skip
+    expected = {1: ("keep", ""), 5: ("relabel", "NA"), 9: ("unsure", ""), 12: ("relabel", "=cat")}
+    assert decided(own_run) == expected
+    assert {entry.who for entry in read_current(own_run.folder).values()} == {"ada"}
+    assert run("import", result, "--run", own_run.folder) == 0
+    assert capsys.readouterr().err == "0 decisions from labelstudio, 4 stood already\n"
+
+
+def test_flat_records_and_uploaded_names_of_label_studio(tmp_path: Path) -> None:
+    result = tmp_path / "min.json"
+    records = [
+        {"image": "/data/upload/1/0a1b2c3d-%C3%BCn%C3%AF.png", "id": 1, "label": "NA"},
+        {"image": "/data/local-files/?d=images/a%20b-2.png", "id": 2, "choice": "=cat"},
+        {"image": "/data/upload/1/0a1b2c3d-elsewhere.png", "id": 3, "label": "NA"},
+        {"image": "/data/upload/1/0a1b2c3d-t.png", "id": 4},
+    ]
+    result.write_text(json.dumps(records), encoding="utf-8")
+    results = read_results(result, report_table(), CLASSES)
+    assert [(choice.row, choice.decision) for choice in results.choices] == [(1, "relabel"), (2, "keep")]
+    assert results.foreign == 1
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_round_through_cvat(own_run: HandoffRun, tmp_path: Path, zipped: bool) -> None:
+    export_run(own_run.folder, "cvat", tmp_path / "out")
+    tree = ElementTree.parse(tmp_path / "out" / "annotations.xml")
+    for image in tree.getroot().findall("image"):
+        if image.get("name") == "a b-2.png":
+            image[0].set("label", "Hündin/è")
+    result = tmp_path / "result.xml"
+    tree.write(result, encoding="utf-8", xml_declaration=True)
+    if zipped:
+        result = tmp_path / "result.zip"
+        with zipfile.ZipFile(result, "w") as archive:
+            archive.write(tmp_path / "result.xml", "annotations.xml")
+    assert run("import", result, "--run", own_run.folder) == 0
+    found = decided(own_run)
+    assert sorted(found) == [row for row in READABLE if row != 7]  # the row without a tag is not decided
+    assert found[2] == ("relabel", "Hündin/è")
+    assert found[1] == ("relabel", "=cat")
+    assert found[0] == found[9] == found[12] == ("keep", "")
+
+
+def test_a_round_through_cleanlab(own_run: HandoffRun, tmp_path: Path) -> None:
+    export_run(own_run.folder, "cleanlab", tmp_path / "out", device="cpu")
+    assert run("import", tmp_path / "out" / "issues.csv", "--run", own_run.folder) == 0
+    assert decided(own_run) == {1: ("relabel", "=cat"), 5: ("relabel", "NA"), 9: ("relabel", "NA")}
+
+
+def test_the_table_that_cleanlab_itself_makes(own_run: HandoffRun, tmp_path: Path) -> None:
+    """Without file names and with class numbers; the rows are those of the export, in its order."""
+    cleanlab = pytest.importorskip("cleanlab", reason="the package cleanlab is not installed")
+    labels = np.array([CLASSES.index(r.given) for r in ROWS if r.given and r.code == "VALID" and r.split == "train"])
+    probabilities = np.full((len(labels), len(CLASSES)), 0.01)
+    probabilities[np.arange(len(labels)), labels] = 0.97
+    probabilities[2] = [0.97, 0.01, 0.01, 0.01]
+    issues = cleanlab.filter.find_label_issues(labels, probabilities)
+    table = pd.DataFrame(
+        {"is_label_issue": issues, "given_label": labels, "predicted_label": probabilities.argmax(axis=1)}
+    )
+    table.to_csv(tmp_path / "issues.csv")
+    assert run("import", tmp_path / "issues.csv", "--run", own_run.folder) == 0
+    assert decided(own_run) == {2: ("relabel", "01")}
+    table[:5].to_csv(tmp_path / "short.csv")
+    with pytest.raises(DataError, match="has 5 rows and no column 'filename', but the run has 8 labelled images in 13"):
+        read_results(tmp_path / "short.csv", report_table(), CLASSES)
+
+
+def test_our_own_csv_comes_in_by_the_same_command(
+    own_run: HandoffRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text("filename,decision,label\n01/a b.png,drop,\n'=cat/a b.png,relabel,'=new\n", encoding="utf-8")
+    assert run("import", table, "--run", own_run.folder) == 0
+    assert capsys.readouterr().err == "2 decisions from csv\n"
+    assert decided(own_run) == {0: ("drop", ""), 2: ("relabel", "=new")}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.json", "{", "is no Label Studio result"),
+        ("a.json", '{"a": 1}', "is no Label Studio result, which is a list of tasks"),
+        ("a.xml", "<nothing", "is no CVAT result"),
+        ("a.xml", "<other/>", "is no CVAT result, since it begins with <other>"),
+        ("a.csv", "x,y\n1,2\n", "is no result that can be read"),
+        ("a.csv", "is_label_issue,x\nTrue,2\n", "has no column 'predicted_label'"),
+    ],
+)
+def test_other_files_are_refused(
+    own_run: HandoffRun, tmp_path: Path, name: str, content: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text(content)
+    assert run("import", tmp_path / name, "--run", own_run.folder) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (own_run.folder / "decisions.sqlite").exists()
+
+
+def test_decisions_change_the_report_as_they_say(own_run: HandoffRun, tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text(
+        "filename,decision,label\n01/ünï.png,keep,\n=cat/a b.png,relabel,NA\n01/noise.png,unsure,\n01/a b.png,drop,\n"
+        "loose/u2.png,relabel,01\n",
+        encoding="utf-8",
+    )
+    assert run("import", table, "--run", own_run.folder) == 0
+    report, standing = read_decided_report(own_run.folder)
+    assert sorted(standing) == [0, 1, 2, 7, 9]
+    columns = ["suggested_action", "suggested_label", "is_label_issue", "p_mislabeled"]
+    rows = report.loc[[1, 2, 9, 0], columns].values.tolist()
+    assert rows[:2] == [["keep", "01", False, 0.0], ["relabel", "NA", True, 1.0]]
+    assert rows[2] == ["review", "NA", True, 0.9]
+    assert rows[3] == ["drop", "01", True, 1.0]
+    assert report.loc[7, ["suggested_action", "suggested_label"]].tolist() == ["relabel", "01"]
+    assert pd.isna(report.loc[7, "is_label_issue"])
+    ranks = report["rank"].dropna()
+    assert sorted(ranks) == list(range(1, len(ranks) + 1))
+    assert ranks.idxmax() == 1  # confirmed labels last
+    assert set(ranks.nsmallest(2).index) == {0, 2}  # confirmed errors first
+    assert list(report.dtypes) == list(report_table().dtypes)
