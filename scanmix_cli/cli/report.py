@@ -51,7 +51,7 @@ def report(
     if out is not None:
         check_extension(out)
     folder = latest_run() if run is None else resolve_run(run)
-    whole = read_report(folder)
+    whole, _ = read_decided_report(folder)
     summary = read_summary(folder)
     rows = select(
         whole,
