@@ -10,8 +10,9 @@ from rich.console import Console
 
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted
+from scanmix_cli.report.decided import read_decided_report
 from scanmix_cli.report.export import check_extension, export, records
-from scanmix_cli.report.files import read_report, read_summary
+from scanmix_cli.report.files import read_summary
 from scanmix_cli.report.html import SHOWN, write_html
 from scanmix_cli.report.page.pictures import Sources
 from scanmix_cli.report.page.run_data import read_run
