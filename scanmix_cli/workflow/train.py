@@ -65,6 +65,7 @@ class Destination:
     resume: bool = False
     keep_checkpoints: bool = True
     html: bool = True
+    temporary: bool = False  # nobody comes back to it: no pixel cache, and it is not named as the newest run
 
 
 def train(
