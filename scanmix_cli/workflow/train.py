@@ -84,7 +84,7 @@ def train(
         load_pixels,
         samples,
         workers=request.workers or os.cpu_count() or 1,
-        cache_dir=default_cache_dir(),
+        cache_dir=None if destination.temporary else default_cache_dir(),
         on_progress=reporter.decoding,
         truncated=request.truncated,
     )
