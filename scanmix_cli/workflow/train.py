@@ -128,7 +128,8 @@ def train(
         ) from None
     finally:
         log.close()
-    point_latest(path)
+    if not destination.temporary:
+        point_latest(path)
     return run
 
 
