@@ -19,15 +19,15 @@ def reduce_moments(x, shift, sums, rows, tiles, TILE: tl.constexpr, C: tl.conste
     part, group = tl.program_id(0), tl.program_id(1)
     parts, groups = tl.num_programs(0), tl.num_programs(1)
     channel = tl.arange(0, C)
-    start = (group * rows).to(tl.int64)
+    within = tl.arange(0, TILE)[:, None] * C + channel[None, :]
     center = tl.load(shift + channel).to(tl.float32)[None, :]
     total = tl.zeros([TILE, C], tl.float32)
     square = tl.zeros([TILE, C], tl.float32)
     for tile in range(part, tiles, parts):
-        row = (tiles - 1 - tile) * TILE + tl.arange(0, TILE)
-        inside = (row < rows)[:, None]
-        place = (start + row)[:, None] * C + channel[None, :]
-        value = tl.load(x + place, mask=inside, other=0.0).to(tl.float32)
+        row = (tiles - 1 - tile) * TILE
+        inside = (row + tl.arange(0, TILE) < rows)[:, None]
+        start = (group * rows + row).to(tl.int64) * C
+        value = tl.load(x + start + within, mask=inside, other=0.0).to(tl.float32)
         value = tl.where(inside, value - center, 0.0)
         total += value
         square += value * value
@@ -95,20 +95,21 @@ def apply_affine(  # type: ignore[no-untyped-def]
     """y = ReLU(scale * x + offset + added). ADD 0: nothing, 1: the residual, 2: the residual under its own affine."""
     group, groups = tl.program_id(1), tl.num_programs(1)
     channel = tl.arange(0, C)
-    row = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    inside = (row < rows)[:, None]
-    place = ((group * rows).to(tl.int64) + row)[:, None] * C + channel[None, :]
+    row = tl.program_id(0) * TILE
+    inside = (row + tl.arange(0, TILE) < rows)[:, None]
+    start = (group * rows + row).to(tl.int64) * C
+    within = tl.arange(0, TILE)[:, None] * C + channel[None, :]
     scale = tl.load(affine + group * C + channel)[None, :]
     offset = tl.load(affine + (groups + group) * C + channel)[None, :]
-    value = tl.load(x + place, mask=inside, other=0.0).to(tl.float32) * scale + offset
+    value = tl.load(x + start + within, mask=inside, other=0.0).to(tl.float32) * scale + offset
     if ADD == 1:
-        value += tl.load(residual + place, mask=inside, other=0.0).to(tl.float32)
+        value += tl.load(residual + start + within, mask=inside, other=0.0).to(tl.float32)
     if ADD == 2:
         scale = tl.load(residual_affine + group * C + channel)[None, :]
         offset = tl.load(residual_affine + (groups + group) * C + channel)[None, :]
-        value += tl.load(residual + place, mask=inside, other=0.0).to(tl.float32) * scale + offset
+        value += tl.load(residual + start + within, mask=inside, other=0.0).to(tl.float32) * scale + offset
     value = tl.where(value < 0, 0.0, value)  # unlike a maximum, keeps NaN
-    tl.store(y + place, value.to(y.dtype.element_ty), mask=inside)
+    tl.store(y + start + within, value.to(y.dtype.element_ty), mask=inside)
 
 
 @triton.jit(do_not_specialize=SIZES)
@@ -124,7 +125,7 @@ def reduce_gradients(  # type: ignore[no-untyped-def]
     part, group = tl.program_id(0), tl.program_id(1)
     parts, groups = tl.num_programs(0), tl.num_programs(1)
     channel = tl.arange(0, C)
-    start = (group * rows).to(tl.int64)
+    within = tl.arange(0, TILE)[:, None] * C + channel[None, :]
     scale = tl.load(affine + group * C + channel)[None, :]
     offset = tl.load(affine + (groups + group) * C + channel)[None, :]
     mean = tl.load(affine + (2 * groups + group) * C + channel)[None, :]
@@ -136,22 +137,22 @@ def reduce_gradients(  # type: ignore[no-untyped-def]
         residual_inverse = tl.load(residual_affine + (3 * groups + group) * C + channel)[None, :]
         residual_product = tl.zeros([TILE, C], tl.float32)
     for tile in range(part, tiles, parts):
-        row = (tiles - 1 - tile) * TILE + tl.arange(0, TILE)
-        inside = (row < rows)[:, None]
-        place = (start + row)[:, None] * C + channel[None, :]
-        gradient = tl.load(dy + place, mask=inside, other=0.0).to(tl.float32)
-        value = tl.load(x + place, mask=inside, other=0.0).to(tl.float32)
+        row = (tiles - 1 - tile) * TILE
+        inside = (row + tl.arange(0, TILE) < rows)[:, None]
+        start = (group * rows + row).to(tl.int64) * C
+        gradient = tl.load(dy + start + within, mask=inside, other=0.0).to(tl.float32)
+        value = tl.load(x + start + within, mask=inside, other=0.0).to(tl.float32)
         if ADD == 0:
             gradient = tl.where(value * scale + offset > 0, gradient, 0.0)
         else:
-            gradient = tl.where(tl.load(y + place, mask=inside, other=0.0) > 0, gradient, 0.0)
+            gradient = tl.where(tl.load(y + start + within, mask=inside, other=0.0) > 0, gradient, 0.0)
             stored = gradient.to(dz.dtype.element_ty)
-            tl.store(dz + place, stored, mask=inside)
+            tl.store(dz + start + within, stored, mask=inside)
             gradient = stored.to(tl.float32)
         total += gradient
         product += gradient * ((value - mean) * inverse)
         if ADD == 2:
-            other = tl.load(residual + place, mask=inside, other=0.0).to(tl.float32)
+            other = tl.load(residual + start + within, mask=inside, other=0.0).to(tl.float32)
             residual_product += gradient * ((other - residual_mean) * residual_inverse)
     out = (group * parts + part) * C + channel
     column = tl.sum(total, 0)
@@ -203,11 +204,12 @@ def apply_gradients(  # type: ignore[no-untyped-def]
     """dx = a * dz + b * x + k, and the same for a normalised residual (ADD 2). With ADD 0, dz is dy before the ReLU."""
     group, groups = tl.program_id(1), tl.num_programs(1)
     channel = tl.arange(0, C)
-    row = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    inside = (row < rows)[:, None]
-    place = ((group * rows).to(tl.int64) + row)[:, None] * C + channel[None, :]
-    gradient = tl.load(dz + place, mask=inside, other=0.0).to(tl.float32)
-    value = tl.load(x + place, mask=inside, other=0.0).to(tl.float32)
+    row = tl.program_id(0) * TILE
+    inside = (row + tl.arange(0, TILE) < rows)[:, None]
+    start = (group * rows + row).to(tl.int64) * C
+    within = tl.arange(0, TILE)[:, None] * C + channel[None, :]
+    gradient = tl.load(dz + start + within, mask=inside, other=0.0).to(tl.float32)
+    value = tl.load(x + start + within, mask=inside, other=0.0).to(tl.float32)
     if ADD == 0:
         scale = tl.load(affine + group * C + channel)[None, :]
         offset = tl.load(affine + (groups + group) * C + channel)[None, :]
@@ -215,10 +217,10 @@ def apply_gradients(  # type: ignore[no-untyped-def]
     a = tl.load(linear + group * C + channel)[None, :]
     b = tl.load(linear + (groups + group) * C + channel)[None, :]
     k = tl.load(linear + (2 * groups + group) * C + channel)[None, :]
-    tl.store(dx + place, (a * gradient + b * value + k).to(dx.dtype.element_ty), mask=inside)
+    tl.store(dx + start + within, (a * gradient + b * value + k).to(dx.dtype.element_ty), mask=inside)
     if ADD == 2:
         a = tl.load(residual_linear + group * C + channel)[None, :]
         b = tl.load(residual_linear + (groups + group) * C + channel)[None, :]
         k = tl.load(residual_linear + (2 * groups + group) * C + channel)[None, :]
-        value = tl.load(residual + place, mask=inside, other=0.0).to(tl.float32)
-        tl.store(dresidual + place, (a * gradient + b * value + k).to(dresidual.dtype.element_ty), mask=inside)
+        value = tl.load(residual + start + within, mask=inside, other=0.0).to(tl.float32)
+        tl.store(dresidual + start + within, (a * gradient + b * value + k).to(dresidual.dtype.element_ty), mask=inside)
