@@ -17,7 +17,8 @@ from scanmix_cli.workflow.plan import FORWARD_SHARE, DataFacts, scale_epochs
 
 LEAST = 1_024  # images an epoch: fewer teach nothing
 PAIRS = ("elr", "dividemix", "pretrain+dividemix", "scanmix")  # methods of two networks
-LOOKS = 2  # of every network at all images, when an epoch is judged and at the end
+CLUSTERED = ("scan", "scanmix")  # methods that mine neighbours and choose an epoch of the clustering
+LOOKS = 2  # of every network at all images, when an epoch is judged and at the end; and as many for clustering
 
 
 class BriefContext(Context):
@@ -38,7 +39,7 @@ def images_an_epoch(method: str, profile: Profile, facts: DataFacts, seconds: fl
     `cost` is the seconds of one training pass of one image. 0, all of them, where that fits; else at least `LEAST`.
     """
     pair = 2 if method in PAIRS else 1
-    looks = pair * LOOKS * FORWARD_SHARE * facts.images
+    looks = LOOKS * (pair + (method in CLUSTERED)) * FORWARD_SHARE * facts.images
     trained = sum(shares(method, _one_epoch(profile), facts).values()) or pair * facts.images
     part = (seconds / cost - looks) / trained
     most = max(int(part * facts.images), LEAST)
