@@ -18,7 +18,7 @@ from scanmix_cli.report.terminal import printable
 BAR_WIDTH = 30
 ALL_CLASSES = 40  # up to so many classes all are shown, else the largest and the smallest
 SOME_CLASSES = 15
-_KINDS = 6  # of formats and of ignored files the commonest so many are named
+_KINDS = 8  # of formats and of ignored files the commonest so many are named
 _INDENT = 12  # values stand below each other behind their names
 
 
@@ -101,10 +101,10 @@ def _facts(found: Overview) -> Iterator[tuple[str, str]]:
         yield "sizes", f"width {_range(found.width)}, height {_range(found.height)} pixels"
         yield "formats", _kinds(found.formats)
     if found.bad_files:
-        by_code = ", ".join(f"{code} {count}" for code, count in found.bad_files.items())
-        yield "unreadable", f"{sum(found.bad_files.values())} ({by_code}); --out bad_files.csv names them all"
+        yield "unreadable", f"{counted(sum(found.bad_files.values()), 'file')}; --out bad_files.csv names them all"
         for file in found.bad_examples:
-            yield "", f"{file.filename or '(blank)'}: {file.message}"
+            name = file.filename or "(blank)"
+            yield "", f"{file.error_code} {found.bad_files[file.error_code]}, such as {name}: {file.message}"
 
 
 def _range(spread: Spread) -> str:

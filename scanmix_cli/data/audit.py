@@ -66,7 +66,13 @@ def label_warnings(classes: tuple[str, ...], splits: list[str], labels: list[str
     without = [f"Classes without images: {quoted(empty)}."] if empty else []
     if held_out:
         without.append(f"Classes without training images: {quoted(held_out)}.")
-    return [*alike(classes), *misspelt(counts), *without, *_tiny(counts), *_imbalance(counts)]
+    return [*alike(classes), *misspelt(counts), *without]
+
+
+def size_warnings(counts: dict[str, int]) -> list[str]:
+    """About too few and very uneven training images; `counts` are the readable ones of each class."""
+    some = {name: count for name, count in counts.items() if count}
+    return [*_tiny(some), *_imbalance(some)] if some else []
 
 
 def copy_warnings(paths: list[str], labels: list[str]) -> list[str]:
@@ -87,7 +93,7 @@ def copy_warnings(paths: list[str], labels: list[str]) -> list[str]:
     return warnings
 
 
-def _tiny(counts: Counter[str]) -> list[str]:
+def _tiny(counts: dict[str, int]) -> list[str]:
     total = sum(counts.values())
     if total >= TINY_SET and total >= TINY_CLASS * len(counts):
         return []
@@ -97,8 +103,8 @@ def _tiny(counts: Counter[str]) -> list[str]:
     ]
 
 
-def _imbalance(counts: Counter[str]) -> list[str]:
-    (most, many), (least, few) = counts.most_common()[0], counts.most_common()[-1]
-    if many < STRONG_IMBALANCE * few:
+def _imbalance(counts: dict[str, int]) -> list[str]:
+    most, least = (choose(counts, key=counts.__getitem__) for choose in (max, min))
+    if counts[most] < STRONG_IMBALANCE * counts[least]:
         return []
-    return [f"Class sizes differ strongly: '{most}' has {many} training images, '{least}' has {few}."]
+    return [f"Class sizes differ strongly: '{most}' has {counts[most]} training images, '{least}' has {counts[least]}."]

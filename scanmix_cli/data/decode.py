@@ -24,6 +24,7 @@ UNSUPPORTED = "ERROR_UNSUPPORTED"
 T = TypeVar("T")
 
 MAX_PIXELS = 178_956_970  # where Pillow itself refuses to open: twice its default Image.MAX_IMAGE_PIXELS
+_TOO_MANY = f"more pixels than the {MAX_PIXELS} that are read at most"
 
 # Formats with a mark of their own at the start: without one (TGA, DIB) garbage passes for a picture; EPS runs programs.
 _FORMATS = ("JPEG", "PNG", "BMP", "GIF", "WEBP", "TIFF", "PPM", "JPEG2000", "AVIF", "ICO", "QOI")
@@ -221,7 +222,8 @@ def _frame(picture: Image.Image) -> bytes:
 
 def _failure(error: Exception, data: bytes) -> DecodeError:
     if isinstance(error, (Image.DecompressionBombError, MemoryError)):
-        return DecodeError(TOO_LARGE, str(error) or "not enough memory to decode")
+        bomb = isinstance(error, Image.DecompressionBombError)
+        return DecodeError(TOO_LARGE, _TOO_MANY if bomb else "not enough memory to decode")
     if isinstance(error, UnidentifiedImageError) and (kind := foreign_kind(data)):
         return DecodeError(UNSUPPORTED, f"the content is {kind}, not a picture in a supported format")
     if "truncated" in str(error).lower() or ends_early(data):

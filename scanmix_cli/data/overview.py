@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scanmix_cli.data.audit import size_warnings
 from scanmix_cli.data.copies import Copies, find_copies
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import UNLABELLED, Samples
 from scanmix_cli.data.wording import counted, quoted
-
-_EXAMPLES = 2
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Overview:
     height: Spread | None
     formats: dict[str, int]  # readable images by file format and pixel mode
     bad_files: dict[str, int]
-    bad_examples: tuple[BadFile, ...]  # the first rows of each code
+    bad_examples: tuple[BadFile, ...]  # the first row of each code
     copies: Copies
     near_copies: Copies
     ignored: dict[str, int]
@@ -92,6 +91,7 @@ def overview(samples: Samples, pixels: Pixels) -> Overview:
         warnings=(
             *_without_readable(samples, in_train + held_out),
             *samples.warnings,
+            *size_warnings(dict(zip(samples.classes, in_train.tolist(), strict=True))),
             *pixels.warnings,
         ),
     )
@@ -113,8 +113,8 @@ def _spread(values: np.ndarray) -> Spread | None:
 def _bad_examples(samples: Samples, pixels: Pixels, codes: tuple[str, ...]) -> Iterator[BadFile]:
     names = samples.table["filename"]
     for code in codes:
-        for row in np.flatnonzero(pixels.error_codes == code)[:_EXAMPLES].tolist():
-            yield BadFile(names[row], code, pixels.messages[row])
+        row = int(np.flatnonzero(pixels.error_codes == code)[0])
+        yield BadFile(names[row], code, pixels.messages[row])
 
 
 def _without_readable(samples: Samples, counts: np.ndarray) -> list[str]:

@@ -61,15 +61,15 @@ def test_screen_shows_counts_classes_bad_files_copies_and_warnings(troubled: Pat
     assert lines[-12:-1] == [
         "sizes       width 8, height 8 pixels",
         "formats     PNG RGB 6",
-        "unreadable  2 (ERROR_CORRUPT_IMAGE 1, ERROR_ZERO_SIZE_FILE 1); --out bad_files.csv names them all",
-        "            train/cat/=bad.png: the content is no picture that can be read",
-        "            train/cat/empty.png: the file is empty",
+        "unreadable  2 files; --out bad_files.csv names them all",
+        "            ERROR_CORRUPT_IMAGE 1, such as train/cat/=bad.png: the content is no picture that can be read",
+        "            ERROR_ZERO_SIZE_FILE 1, such as train/cat/empty.png: the file is empty",
         "copies      3 images in 1 set; 1 set with more than one label; 1 held-out image also in the training part",
         "            cat: train/cat/2.png = dog: train/dog/2.png = dog: val/dog/2.png",
         "near copies none",
         "ignored     1, since no images of a class: .DS_Store 1",
         "warning     Classes without images: '[bold]eel'.",
-        "warning     Only 6 labelled training images in 2 classes; with fewer than 200 images or 20 per class, "
+        "warning     Only 4 labelled training images in 2 classes; with fewer than 200 images or 20 per class, "
         "scores are unreliable.",
     ]
     assert re.fullmatch(
@@ -261,7 +261,8 @@ def test_formats_and_litter_are_counted_by_kind(tmp_path: Path) -> None:
     assert "formats     PNG RGB 3, PNG grey 1, WEBP RGB 1" in lines
     (ignored,) = [line for line in lines if line.startswith("ignored")]
     assert ignored == (
-        "ignored     8, since no images of a class: *.txt 2, *.md 1, *.psd 1, *.xml 1, .DS_Store 1, ._* 1, others 1"
+        "ignored     8, since no images of a class: "
+        "*.txt 2, *.md 1, *.psd 1, *.xml 1, .DS_Store 1, ._* 1, .ipynb_checkpoints 1"
     )
     assert json.loads(run(data, "--json").stdout)["ignored"] == {
         **{"*.txt": 2, "._*": 1, ".DS_Store": 1, ".ipynb_checkpoints": 1, "*.xml": 1, "*.psd": 1, "*.md": 1},

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from image_files import make_folder, write_table
 
-from scanmix_cli.data.audit import require_readable
+from scanmix_cli.data.audit import require_readable, size_warnings
 from scanmix_cli.data.pixels import load_pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.data.sources import read_samples
@@ -24,6 +24,7 @@ def counted(tmp_path: Path, sizes: dict[str, int]) -> Samples:
 
 def test_ordinary_set_gives_no_warning(tmp_path: Path) -> None:
     assert counted(tmp_path, {"cat": 150, "dog": 60}).warnings == ()
+    assert size_warnings({"cat": 150, "dog": 60, "never seen": 0}) == []
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_ordinary_set_gives_no_warning(tmp_path: Path) -> None:
 )
 def test_odd_sets_are_read_with_one_warning(tmp_path: Path, sizes: dict[str, int], warning: str) -> None:
     samples = counted(tmp_path, sizes)
-    assert samples.warnings == (warning,)
+    assert [*samples.warnings, *size_warnings(sizes)] == [warning]
     assert len(samples) == sum(sizes.values())
     assert samples.classes == tuple(sorted(sizes))
 
