@@ -90,7 +90,7 @@ class FusedNormReLU(torch.autograd.Function):
     """Training mode: (x, residual, weights and biases of both norms) -> y; the norms themselves carry the buffers."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         x: Tensor,
         residual: Tensor | None,
@@ -122,7 +122,7 @@ class FusedNormReLU(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, ...]:
         x, residual, y, affine, residual_affine, weight, residual_weight = ctx.saved_tensors
         plan: Plan = ctx.plan
         both = residual_affine is not None
@@ -142,12 +142,12 @@ class FusedNormReLU(torch.autograd.Function):
                 sums[1], residual_affine, residual_weight, plan
             )
         dx = torch.empty_like(x)
-        dresidual = torch.empty_like(x) if both else dz
+        second = torch.empty_like(x) if both else dz
         kernels.apply_gradients[(plan.tiles, plan.groups)](
-            dz, x, residual if both else x, affine, linear, residual_linear, dx, dresidual, plan.rows,
+            dz, x, residual if both else x, affine, linear, residual_linear, dx, second, plan.rows,
             ADD=add, **plan.shape, num_warps=WARPS,
         )  # fmt: skip
-        dresidual = dresidual if ctx.adds else None
+        dresidual = second if ctx.adds else None
         return dx, dresidual, dweight, dbias, residual_dweight, residual_dbias, None, None, None
 
 

@@ -4,6 +4,7 @@ The modules stay `nn.BatchNorm2d`, so that the names in saved networks do not de
 """
 
 import importlib.util
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -42,7 +43,7 @@ def _plain(x: Tensor, norm: nn.BatchNorm2d, residual: Tensor | None, residual_no
 
 def _can_fuse(x: Tensor, norm: nn.BatchNorm2d, residual: Tensor | None, groups: int) -> bool:
     """Whether the fused kernels serve: in evaluation mode they have no gradient, in training mode no batch of one."""
-    if not (x.is_cuda and _fusing.get() and has_triton() and _has_statistics(norm)):
+    if not (x.is_cuda and _fusing.get() and triton_works() and _has_statistics(norm)):
         return False
     groups_fit = len(x) % groups == 0 and x.numel() // x.shape[1] > groups
     fits = groups_fit if norm.training else not torch.is_grad_enabled()
@@ -64,8 +65,21 @@ def _has_layout(x: Tensor) -> bool:
 
 
 @cache
-def has_triton() -> bool:
-    return importlib.util.find_spec("triton") is not None
+def triton_works() -> bool:
+    """Whether Triton is installed and can compile here, for which it needs a C compiler: tried out once a process."""
+    if importlib.util.find_spec("triton") is None:
+        return False
+    try:
+        from .fused_norm import fused_norm_relu
+
+        norm = nn.BatchNorm2d(MIN_CHANNELS, device="cuda").eval()
+        with torch.no_grad():
+            fused_norm_relu(torch.zeros(1, MIN_CHANNELS, 1, 1, device="cuda"), norm, None, None, 1)
+    except Exception as error:  # the compilers beneath raise whatever they like
+        reason = str(error).strip().partition("\n")[0][:200]
+        warnings.warn(f"batch norm is not fused and slower: {type(error).__name__}: {reason}", stacklevel=2)
+        return False
+    return True
 
 
 @contextmanager

@@ -48,6 +48,7 @@ class BasicBlock(nn.Module):
         out = self.conv2(norm_relu(self.conv1(x), self.bn1))
         if isinstance(self.shortcut, nn.Sequential):
             convolution, norm = self.shortcut
+            assert isinstance(norm, nn.BatchNorm2d)
             return norm_relu(out, self.bn2, convolution(x), norm)
         return norm_relu(out, self.bn2, x)
 

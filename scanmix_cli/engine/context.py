@@ -14,6 +14,7 @@ import torch
 from scanmix_cli.engine.budget import Budget
 from scanmix_cli.engine.capture import CapturedStep, Step
 from scanmix_cli.engine.checkpoints import Checkpoints, Stateful
+from scanmix_cli.engine.compiled import CompiledFunction
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.engine.progress import Reporter, Silent
 from scanmix_cli.errors import RunError
@@ -97,10 +98,10 @@ class Context:
         return CapturedStep(step, self.generator)
 
     def compiled(self, function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-        """The function through `torch.compile` on a GPU that can, for stages long enough to pay for the compiling."""
+        """A pure function through `torch.compile` on a GPU, for stages long enough to pay for the compiling."""
         if self.device.type != "cuda" or importlib.util.find_spec("triton") is None:
             return function
-        return torch.compile(function, dynamic=False)
+        return CompiledFunction(function, self.reporter.message)
 
     def permutation(self, count: int) -> torch.Tensor:
         """A random order of `count` rows, int64 on the device."""

@@ -1,11 +1,12 @@
 """Batch norm, addition and ReLU in one call: the plain path, and statistics per group."""
 
 import copy
+import importlib.util
 
 import pytest
 import torch
 from scanmix_cli.models import build_backbone
-from scanmix_cli.models.norm_act import forward_groups, norm_relu, statistics_per_group
+from scanmix_cli.models.norm_act import forward_groups, norm_relu, statistics_per_group, triton_works
 from torch import nn
 from torch.nn import functional as F
 
@@ -58,3 +59,14 @@ def test_on_a_cpu_groups_are_separate_passes() -> None:
     x = values(0)
     assert torch.equal(forward_groups(function, build_backbone("resnet18-cifar"), x, 3), x * 2)
     assert seen == [2, 2, 2]
+
+
+def test_a_machine_that_cannot_compile_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no usable GPU, the trial itself fails; so it would without a C compiler."""
+    if importlib.util.find_spec("triton") is None or torch.cuda.is_available():
+        pytest.skip("needs triton and no GPU")
+    triton_works.cache_clear()
+    with pytest.warns(UserWarning, match="batch norm is not fused and slower"):
+        assert not triton_works()
+    assert not triton_works()
+    triton_works.cache_clear()
