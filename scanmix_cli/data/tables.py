@@ -89,12 +89,7 @@ def _read_csv(path: Path, sep: str | None, encoding: str | None, known: Collecti
     separator = sep or sniff_separator(content, known, "\t" if path.suffix.casefold() == ".tsv" else ",")
     if len(separator) != 1 or separator in '"\r\n':
         raise DataError(f"--sep needs one character between cells, not '{separator}'; a tab is written \\t")
-    table = Table(path, _parse(path, content, separator))
-    if text.guessed:
-        table.warnings.append(
-            f"{path.name} is not UTF-8 and was read as {text.guessed}; if names look wrong, give --encoding."
-        )
-    return table
+    return Table(path, _parse(path, content, separator), list(text.warnings))
 
 
 def _parse(path: Path, content: str, separator: str) -> dict[str, list[Any]]:
@@ -154,7 +149,8 @@ def _header(row: list[str]) -> list[str]:
 
 
 def _read_json(path: Path, encoding: str | None) -> Table:
-    content = decode_text(path, encoding).content
+    text = decode_text(path, encoding)
+    content = text.content
     if content.lstrip()[:1] == "[":
         records = _load(path, 1, content)
     else:
@@ -164,7 +160,8 @@ def _read_json(path: Path, encoding: str | None) -> Table:
         if not isinstance(record, dict):
             raise DataError(f"{path}, row {k}, is no JSON object; write one object per line, with a path and a label")
         names.update(dict.fromkeys(record))
-    return Table(path, {name: [record.get(name) for record in records] for name in names})
+    columns = {name: [record.get(name) for record in records] for name in names}
+    return Table(path, columns, list(text.warnings))
 
 
 def _load(path: Path, line: int, text: str) -> Any:

@@ -3,10 +3,12 @@
 import codecs
 import csv
 import io
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from scanmix_cli.data.wording import counted
 from scanmix_cli.errors import DataError
 
 _BOMS = (
@@ -17,6 +19,8 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _WESTERN = "cp1252"
+_STRAY = re.compile("[\udc80-\udcff]")
+_BEYOND_ASCII = re.compile("[\u0080-\ud7ff\ue000-\U0010ffff]")
 _SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE_CHARACTERS = 64 * 1024
 _SAMPLE_ROWS = 50
@@ -24,10 +28,10 @@ _SAMPLE_ROWS = 50
 
 @dataclass(frozen=True)
 class Text:
-    """Decoded content of a text table; `guessed` names the encoding where it was only a guess."""
+    """Decoded content of a text table; `warnings` say where the encoding was only a guess."""
 
     content: str
-    guessed: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def decode_text(table: Path, encoding: str | None) -> Text:
@@ -46,14 +50,21 @@ def decode_text(table: Path, encoding: str | None) -> Text:
     try:
         return Text(data.decode("utf-8"))
     except UnicodeDecodeError:
-        return Text(_guess(table, data), guessed=_WESTERN)
+        return _guess(table, data)
 
 
-def _guess(table: Path, data: bytes) -> str:
+def _guess(table: Path, data: bytes) -> Text:
+    """UTF-8 with some stray bytes, which stay as they are, where it has more characters than those; else Western."""
+    text = data.decode("utf-8", "surrogateescape")
+    stray = len(_STRAY.findall(text))
+    if stray < len(_BEYOND_ASCII.findall(text)):
+        return Text(text, (f"{table.name} holds {counted(stray, 'byte')} that cannot be UTF-8, kept as they are.",))
     try:
-        return data.decode(_WESTERN)
+        text = data.decode(_WESTERN)
     except UnicodeDecodeError:
         raise DataError(f"{table} is not UTF-8 text; name its encoding with --encoding") from None
+    said = f"{table.name} is not UTF-8 and was read as {_WESTERN}; if names look wrong, give --encoding."
+    return Text(text, (said,))
 
 
 def _decode(table: Path, data: bytes, encoding: str) -> str:

@@ -124,7 +124,7 @@ def test_limit_holds_where_pillow_was_told_to_have_none(monkeypatch: pytest.Monk
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(
     file_format=st.sampled_from(["JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP", "PPM"]),
     damage=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=8),

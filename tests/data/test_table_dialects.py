@@ -18,7 +18,7 @@ LABELS = TEXT.filter(lambda label: label == "" or label.strip() != "")
 ROWS = st.lists(st.tuples(TEXT.filter(bool), LABELS, TEXT), min_size=1, max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(
     rows=ROWS,
     separator=st.sampled_from(",;\t|"),
