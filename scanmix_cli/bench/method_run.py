@@ -147,8 +147,8 @@ def _accuracies(run: MethodRun, outcome: Outcome, monitor: Monitor, context: Bri
     ensemble = [row["test_accuracy"] for row in rows]
     single = [np.mean([row.get(f"test_accuracy_net{k}", row["test_accuracy"]) for k in (1, 2)]) for row in rows]
     main = sum(row["stage"] == rows[-1]["stage"] for row in rows)  # the last stage alone counts for "last"
-    cell["best"], cell["last"] = max(ensemble), scores.final_mean(ensemble[-main:])
-    cell["best_single"], cell["last_single"] = float(max(single)), scores.final_mean(single[-main:])
+    figures = max(ensemble), scores.final_mean(ensemble[-main:]), float(max(single)), scores.final_mean(single[-main:])
+    cell |= dict(zip(names, (round(figure, 6) for figure in figures), strict=False))
     cell["top5"] = _final(run, outcome, run.data.test, context)[f"top{TOP}"]
     cell["extra_tests"] = {name: _final(run, outcome, part, context) for name, part in run.data.extra_tests.items()}
     return cell

@@ -94,7 +94,7 @@ def curves(metrics: dict[Run, list[dict[str, str]]], columns: dict[str, str], ti
                 axes.plot(range(1, len(values) + 1), values, **_style(method), markevery=[-1])
                 drawn = True
         axes.set(xlabel="epoch with labels", ylabel=label, ylim=(0, 101))
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     if not drawn:
         return None
     _legend(panels[-1])
