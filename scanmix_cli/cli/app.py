@@ -14,6 +14,7 @@ from scanmix_cli.cli.import_results import import_results
 from scanmix_cli.cli.options import VerboseOption
 from scanmix_cli.cli.predict import predict
 from scanmix_cli.cli.report import report
+from scanmix_cli.cli.review import review
 from scanmix_cli.cli.train import train
 from scanmix_cli.errors import RunError, ScanmixError
 from scanmix_cli.version import __version__
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 app.command()(train)
 app.command()(report)
+app.command()(review)
 app.command()(check)
 app.command()(predict)
 app.command()(export)

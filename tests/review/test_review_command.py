@@ -1,0 +1,61 @@
+"""`scanmix review` on the command line."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from review_run import CLASSES, HOSTILE, write_review_run
+
+from scanmix_cli.cli.app import main
+from scanmix_cli.errors import SettingsError
+from scanmix_cli.report.choices import Choice
+from scanmix_cli.report.decisions import open_decisions, read_current
+from scanmix_cli.review.queue import read_queue
+from scanmix_cli.review.server import bind
+
+
+def run_command(*arguments: str | Path) -> int:
+    """The exit code; 0 where the command just ends."""
+    with pytest.raises(SystemExit) as ended:
+        main(["review", *map(str, arguments)])
+    return int(ended.value.code or 0)
+
+
+def test_decisions_go_from_one_run_to_another_as_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = write_review_run(tmp_path / "a"), write_review_run(tmp_path / "b")
+    with open_decisions(first) as log:
+        log.record_all(
+            [Choice(0, HOSTILE[0], "relabel", CLASSES[3]), Choice(4, HOSTILE[4], "drop")], who="", source="x"
+        )
+    table = tmp_path / "decisions.csv"
+    assert run_command("--run", first, "--export", table) == 0
+    assert "2 decisions written to" in capsys.readouterr().err
+    with table.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+        assert [line["decision"] for line in csv.DictReader(file)] == ["relabel", "drop"]
+    assert run_command("--run", second, "--import", table, "--who", "bob") == 0
+    assert "2 new decisions, 0 known already" in capsys.readouterr().err
+    taken = read_current(second)
+    assert {row: (entry.decision, entry.label, entry.who) for row, entry in taken.items()} == {
+        0: ("relabel", CLASSES[3], "bob"),
+        4: ("drop", "", "bob"),
+    }
+
+
+def test_a_taken_port_is_said_in_one_sentence() -> None:
+    with bind(0) as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(SettingsError, match=f"^port {port} of 127.0.0.1 cannot be had .*--port"):
+            bind(port)
+
+
+def test_a_folder_that_is_none_is_said_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write_review_run(tmp_path, 4, 4)
+    assert run_command("--run", run, "--root", tmp_path / "gone") == 2
+    assert "is no folder; name the folder that holds the images" in capsys.readouterr().err
+
+
+def test_top_takes_rows_that_nothing_is_held_against(tmp_path: Path) -> None:
+    run = write_review_run(tmp_path, 20, 5)
+    assert read_queue(run).suspects.index.tolist() == list(range(5))
+    assert read_queue(run, top=8).suspects.index.tolist() == list(range(8))
