@@ -11,9 +11,15 @@ from scanmix_cli.errors import DataError, SettingsError
 from scanmix_cli.report.table import REPORT_COLUMNS
 
 
-def test_clean_returns_the_run_and_says_nothing(squares: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_clean_returns_the_run_and_says_nothing(
+    squares: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="scanmix_cli")
     result = scanmix.clean(squares, out="run", epochs=1, pretrain_epochs=1, device="cpu", seed=3)
     assert capfd.readouterr() == ("", "")
+    told = [record.message for record in caplog.records if record.name == "scanmix_cli"]
+    assert any(line.startswith("profile ") for line in told)
+    assert "scanmix starts, 1 epochs" in told
     assert tuple(result.report.columns) == REPORT_COLUMNS
     assert len(result.report) == 42
     rate = result.noise_rate
