@@ -12,6 +12,7 @@ from scanmix_cli.method.settings import Normalisation
 
 EVALUATION_BATCH = {"cpu": 256, "cuda": 2048, "mps": 512}
 COMPILED_VIEWS = ("simclr", "strong")  # over a hundred operations each: as costly as the network at batch 64
+COMPILED_FROM = 20_000  # images; fewer make too few steps to pay for the 15 to 30 seconds of compiling a view
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,15 @@ class ImageSet:
 class Augmentation:
     """Random views of stored images by row number, in `to_layout`, for a step that is recorded.
 
-    Views of many small operations are compiled on a GPU that can; the random numbers are drawn outside.
+    Views of many small operations are compiled on a GPU, for large sets; the random numbers are drawn outside.
     """
 
     def __init__(self, images: ImageSet, name: str, context: Context) -> None:
         view = images.view(name)
         self.name, self.draws = name, view.draws
         self.pixels, self.generator = images.pixels, context.generator
-        self.apply = context.compiled(view.apply) if name in COMPILED_VIEWS else view.apply
+        pays = name in COMPILED_VIEWS and len(images) >= COMPILED_FROM
+        self.apply = context.compiled(view.apply) if pays else view.apply
 
     def __call__(self, *rows: Tensor) -> Tensor:
         """float32 (B1 + B2 + ..., 3, S, S): the images `rows`, int64 (B1,), (B2,), ..., one after another."""

@@ -4,15 +4,29 @@ import pytest
 import torch
 from toy_runs import toy_context, toy_images
 
+from scanmix_cli.engine.context import Context
+from scanmix_cli.method import images
 from scanmix_cli.method.images import Augmentation, to_layout
 
 
 @pytest.mark.parametrize("name", ["weak", "strong"])
 def test_rows_given_together_get_the_views_they_would_get_one_after_another(name: str) -> None:
-    images, context = toy_images(), toy_context()
+    pictures, context = toy_images(), toy_context()
     first, second = torch.arange(8), torch.arange(8, 12)
-    together = Augmentation(images, name, context)(first, second)
-    view, generator = images.view(name), toy_context().generator
-    apart = [to_layout(view(images.pixels[rows], generator)) for rows in (first, second)]
+    together = Augmentation(pictures, name, context)(first, second)
+    view, generator = pictures.view(name), toy_context().generator
+    apart = [to_layout(view(pictures.pixels[rows], generator)) for rows in (first, second)]
     assert torch.equal(together, torch.cat(apart))
     assert together.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "compiled"),
+    [("strong", 20, True), ("simclr", 20, True), ("weak", 20, False), ("strong", 19, False)],
+)
+def test_long_views_are_compiled_for_many_images(
+    name: str, count: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images, "COMPILED_FROM", 20)
+    monkeypatch.setattr(Context, "compiled", lambda self, function: "compiled")
+    assert (Augmentation(toy_images(count), name, toy_context()).apply == "compiled") is compiled
