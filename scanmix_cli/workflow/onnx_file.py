@@ -64,12 +64,12 @@ def write_onnx(folder: Path, nets: Sequence[nn.Module], size: int, classes: Sequ
         model = onnx.load_from_string(content)
         onnx.helper.set_model_props(model, {"classes": json.dumps(list(classes))})
         content = model.SerializeToString()
-        runtime, difference = _compare(ensemble, content, size)
+        difference = _difference(ensemble, content, size)
     except Exception as error:  # an exporter that meets an operation it does not know can raise anything
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         return OnnxNote(None, f"{MODEL} was not written, since this network cannot be exported ({reason})")
     if difference > TOLERANCE:
-        reason = f"its probabilities were {difference:.2g} off PyTorch's in {runtime}"
+        reason = f"its probabilities were {difference:.2g} off PyTorch's"
         return OnnxNote(None, f"{MODEL} was not written, since {reason}")
     write_bytes(folder / MODEL, content)
     return OnnxNote(
@@ -77,8 +77,7 @@ def write_onnx(folder: Path, nets: Sequence[nn.Module], size: int, classes: Sequ
             "input": INPUT,
             "outputs": list(OUTPUTS),
             "opset": OPSET,
-            "compared_with_pytorch_in": runtime,
-            "max_difference": float(f"{difference:.2g}"),
+            "max_difference_from_pytorch": float(f"{difference:.2g}"),
         }
     )
 
@@ -102,19 +101,15 @@ def _exported(ensemble: nn.Module, size: int) -> bytes:
     return stream.getvalue()
 
 
-def _compare(ensemble: nn.Module, content: bytes, size: int) -> tuple[str, float]:
-    """Runtime and largest difference of a probability on noise, in a batch of another size than the exported one."""
-    images = torch.randn(3, 3, size, size, generator=torch.Generator().manual_seed(0))
+def _difference(ensemble: nn.Module, content: bytes, size: int) -> float:
+    """Largest difference of a probability on noise, in a batch of another size than the exported one.
+
+    By onnx's own evaluator: slow, but it stays on this machine, where other runtimes count their users.
+    """
+    from onnx.reference import ReferenceEvaluator
+
+    images = torch.randn(1, 3, size, size, generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
         wanted = ensemble(images)[1].numpy()
-    feed = {INPUT: images.numpy()}
-    try:
-        import onnxruntime
-
-        session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-        runtime, (found,) = "onnxruntime", session.run([OUTPUTS[1]], feed)
-    except ImportError:
-        from onnx.reference import ReferenceEvaluator
-
-        runtime, (found,) = "onnx.reference", ReferenceEvaluator(content).run([OUTPUTS[1]], feed)
-    return runtime, float(np.abs(np.asarray(found) - wanted).max())
+    (found,) = ReferenceEvaluator(content).run([OUTPUTS[1]], {INPUT: images.numpy()})
+    return float(np.abs(np.asarray(found) - wanted).max())
