@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,13 @@ def write_html(
     Everything else on the page is about the whole run.
     """
     chosen = run.suspects() if suspects is None else suspects
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the image libraries complain about was said when the data was read
+        page = _render(run, pictures, chosen, most)
+    write_bytes(path, page.encode("utf-8", "backslashreplace"))
+
+
+def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) -> str:
     rows = chosen.head(most)
     neighbors = near_rows(rows, run.evidence)
     gallery = build_gallery(rows.index.tolist(), neighbors, pictures)
@@ -44,7 +52,7 @@ def write_html(
     mix_ups = sections.confusions(run.noise_matrix, run.classes)
     curve = _curve(run)
     script = "\n".join(_asset(environment, name) for name in SCRIPTS)
-    page = environment.get_template("report.html.j2").render(
+    return environment.get_template("report.html.j2").render(
         title=f"{shown(run.summary['data']['name'])}: {run.summary['counts']['label_issues']:,} suspect labels",
         name=shown(run.summary["data"]["name"]),
         folder=shown(run.summary["run"]),
@@ -75,7 +83,6 @@ def write_html(
         script=Markup(script),
         script_hash=_hash(script),
     )
-    write_bytes(path, page.encode("utf-8", "backslashreplace"))
 
 
 def _data(

@@ -38,3 +38,8 @@ def from_files(report: pd.DataFrame, root: Path, largest: int = LARGEST) -> Imag
             return None
 
     return image_of
+
+
+def from_run(report: pd.DataFrame, root: Path, pixels: Pixels) -> ImageOf:
+    """Large pictures of a run at hand: the decoded ones where they are large enough, else the files."""
+    return from_pixels(pixels) if pixels.images.shape[-1] >= LARGEST else from_files(report, root)

@@ -39,7 +39,7 @@ from scanmix_cli.report.page.pictures import Sources
 from scanmix_cli.report.page.run_data import read_run
 from scanmix_cli.report.plots import save_plots
 from scanmix_cli.report.table import build_report
-from scanmix_cli.report.thumbnails import from_files, from_pixels
+from scanmix_cli.report.thumbnails import from_pixels, from_run
 from scanmix_cli.version import __version__
 from scanmix_cli.workflow.classifier import Classifier, make_classifier, save_classifier
 from scanmix_cli.workflow.plan import DataFacts, Plan, check_names, make_plan
@@ -254,7 +254,7 @@ def conclude(
     summary = write_run_tables(path, report, samples, pixels, verdicts, own)
     if destination.html:
         whole = read_run(path)
-        write_html(path / "report.html", whole, Sources(from_files(report, samples.root), from_pixels(pixels)))
+        write_html(path / "report.html", whole, Sources(from_run(report, samples.root, pixels), from_pixels(pixels)))
         save_plots(path, whole)
     if not destination.keep_checkpoints:
         context.checkpoints.remove()

@@ -103,7 +103,7 @@ def make_evidence(true: np.ndarray, given: np.ndarray) -> dict[str, np.ndarray]:
     return {
         "rows": np.arange(images),
         "labels": given,
-        "epochs": np.array([1, 2, 4, 8]),
+        "epochs": np.array([0, 1, 3, 7]),
         "history": belief.astype(np.float16),
         "neighbors": (same % images).astype(np.int32),
         "embedding": np.stack([spread * np.cos(angle), spread * np.sin(angle)], axis=1).astype(np.float32),

@@ -2,6 +2,7 @@
 
 import base64
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from scanmix_cli.report.page import pictures, sections
 from scanmix_cli.report.page.pictures import Sources, build_gallery, encode, sheets, strip, to_image
 from scanmix_cli.report.page.suspects import near_rows
 from scanmix_cli.report.page.words import expected_errors, headline, shown, verdict
-from scanmix_cli.report.thumbnails import from_files, from_pixels
+from scanmix_cli.report.thumbnails import from_files, from_pixels, from_run
 
 
 def decoded(text: str) -> Image.Image:
@@ -139,3 +140,6 @@ def test_pictures_by_row(run: Run, tmp_path: Path) -> None:
     assert (of_files(0)[0] == 255).all()
     assert of_files(1).shape == (3, 160, 160)
     assert of_files(2) is None
+    assert from_run(run.report, tmp_path, run.pixels)(0).shape == (3, 32, 32), "8 pixels of the cache are too few"
+    large = replace(run.pixels, images=np.zeros((len(run.pixels.rows), 3, 160, 160), np.uint8))
+    assert from_run(run.report, tmp_path, large)(5).shape == (3, 160, 160)

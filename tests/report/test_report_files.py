@@ -36,7 +36,14 @@ def test_the_same_run_writes_the_same_bytes(run: Run, run_dir: Path) -> None:
     before = {file.name: file.read_bytes() for file in run_dir.iterdir()}
     write_run(run_dir, run, seed=0)
     assert {file.name: file.read_bytes() for file in run_dir.iterdir()} == before
-    assert sorted(before) == ["bad_files.csv", "cleaned.csv", "noise_matrix.csv", "report.csv", "summary.json"]
+    assert sorted(before) == [
+        "bad_files.csv",
+        "cleaned.csv",
+        "noise_matrix.csv",
+        "places.csv",
+        "report.csv",
+        "summary.json",
+    ]
 
 
 def test_cleaned_labels(run_dir: Path) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ CHUNK = 100  # suspects whose pictures are decoded together
 TINY = 64  # pixels: up to here a picture is kept as it is and shown with its pixels
 BLANK = (128, 128, 128)  # a neighbour whose file is gone
 SHEET = 25  # pictures in one row of the map's sheets
-THREADS = 2  # the encoder works outside Python's lock; more would only take the other workers' cores
+THREADS = min(8, os.cpu_count() or 1)  # decoding and encoding work outside Python's lock
 
 
 @dataclass(frozen=True)

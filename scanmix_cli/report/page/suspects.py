@@ -43,7 +43,7 @@ def suspect_columns(
     places = _places(suspects.index.to_numpy(), evidence)
     columns["near"] = _near_labels(neighbors, evidence)
     columns["history"] = _histories(places, evidence)
-    columns["epochs"] = evidence["epochs"].tolist() if "epochs" in evidence else []
+    columns["epochs"] = (evidence["epochs"] + 1).tolist() if "epochs" in evidence else []  # people count from 1
     return columns
 
 

@@ -15,17 +15,17 @@ page.fillDetail = () => {
   page.byId("detail-before").disabled = detailPlace === 0;
   page.byId("detail-after").disabled = detailPlace === deck.view.length - 1;
   const left = page.element("div", {}, page.element("div", { class: "picture" }, picture ? page.image(picture, s.file[at]) : "no picture"));
-  left.append(page.pathLine(s.file[at]));
+  left.append(page.pathLine(s.file[at]), page.scores(at));
   const right = page.element("div", {}, page.change("p", at), page.element("p", { class: "sure" }, page.element("b", {}, page.percent(s.p[at])), " probability that the given label is wrong"), page.meter(s.p[at]));
   if (s.near[at].length && strip) right.append(page.element("h3", {}, page.votes(at)), page.near(at, strip));
   if (s.history[at].length) {
     right.append(
       page.element("h3", {}, `The networks’ ${page.historyWords(at)}`),
+      page.element("div", { class: "ends", "aria-hidden": "true" }, page.element("span", {}, "100 %")),
       page.spark(s.history[at], 100),
       page.element("div", { class: "ends", "aria-hidden": "true" }, page.element("span", {}, `epoch ${data.suspects.epochs[0]}`), page.element("span", {}, `epoch ${data.suspects.epochs.at(-1)}`)),
     );
   }
-  right.append(page.scores(at));
   page.byId("detail-body").replaceChildren(left, right);
 };
 

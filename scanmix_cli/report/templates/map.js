@@ -25,7 +25,7 @@ page.drawMap = () => {
   const fine = style.getPropertyValue("--fine");
   page.points = page.mapPoints();
   const labels = map[document.querySelector("[name=shade]:checked").value];
-  const radius = map.x.length > 1500 ? 2.6 : 3.4;
+  const radius = box.width < 600 ? 2 : map.x.length > 1500 ? 2.6 : 3.4;
   const only = page.byId("only-suspects").checked;
   page.points.forEach(([x, y], k) => {
     if (only && map.suspect[k] < 0) return;
@@ -35,7 +35,7 @@ page.drawMap = () => {
     pen.fill();
   });
   pen.strokeStyle = ink;
-  pen.lineWidth = 1.2;
+  pen.lineWidth = radius / 3;
   page.points.forEach(([x, y], k) => {
     if (map.suspect[k] < 0) return;
     pen.beginPath();

@@ -192,7 +192,11 @@ page.listKeys = (event) => {
 
 // On paper there is no scrolling: the first cards of the choice, in the flow of the page.
 const PRINTED = 60;
-page.print = () => page.keep(0, Math.min(PRINTED, page.deck.view.length));
+page.print = () => {
+  const count = Math.min(PRINTED, page.deck.view.length);
+  page.byId("paper").textContent = `On paper: the first ${count} of ${page.number(page.deck.view.length)} chosen suspects.`;
+  page.keep(0, count);
+};
 
 page.startSuspects = () => {
   const { data } = page;
