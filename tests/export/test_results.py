@@ -169,3 +169,18 @@ def test_decisions_change_the_report_as_they_say(own_run: HandoffRun, tmp_path: 
     assert ranks.idxmax() == 1  # confirmed labels last
     assert set(ranks.nsmallest(2).index) == {0, 2}  # confirmed errors first
     assert list(report.dtypes) == list(report_table().dtypes)
+
+
+def test_the_report_command_follows_decisions(
+    own_run: HandoffRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def suspects() -> list[str]:
+        assert run("report", "--run", own_run.folder, "--json") == 0
+        return [row["filename"] for row in json.loads(capsys.readouterr().out)["rows"]]
+
+    assert suspects() == ["01/ünï.png", "01/noise.png", "dogs/空 #1&2.png"]
+    table = tmp_path / "mine.csv"
+    table.write_text("filename,decision,label\n01/noise.png,keep,\n01/bare,relabel,NA\n", encoding="utf-8")
+    assert run("import", table, "--run", own_run.folder) == 0
+    capsys.readouterr()
+    assert suspects() == ["01/bare", "01/ünï.png", "dogs/空 #1&2.png"]
