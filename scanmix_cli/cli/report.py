@@ -16,6 +16,7 @@ from scanmix_cli.report.files import read_summary
 from scanmix_cli.report.html import SHOWN, write_html
 from scanmix_cli.report.page.pictures import Sources
 from scanmix_cli.report.page.run_data import read_run
+from scanmix_cli.report.places import image_paths
 from scanmix_cli.report.runs import latest_run, resolve_run
 from scanmix_cli.report.select import select
 from scanmix_cli.report.terminal import suspects_table
@@ -99,6 +100,6 @@ def _show(rows: pd.DataFrame, limit: int) -> None:
 
 def _write_page(path: Path, folder: Path, rows: pd.DataFrame, top: int | None) -> None:
     whole = read_run(folder)
-    root = Path(whole.summary["data"]["root"])
-    pictures = Sources(from_files(whole.report, root), from_files(whole.report, root, NEARBY))
+    paths = image_paths(folder, whole.report, whole.summary)
+    pictures = Sources(from_files(paths), from_files(paths, NEARBY))
     write_html(path, whole, pictures, suspects=rows[rows["rank"].notna()], most=top or SHOWN)

@@ -90,8 +90,8 @@ def _data(
 ) -> dict[str, Any]:
     """What the page's script works on."""
     return {
-        "classes": [shown(name) for name in run.classes],
-        "suspects": suspect_columns(rows, run.classes, run.evidence, neighbors),
+        "classes": [shown(name) for name in run.names],
+        "suspects": suspect_columns(rows, run.names, run.evidence, neighbors),
         "chunk": CHUNK,
         "curve": curve and {"k": curve["k"], "errors": curve["errors"]},
     }

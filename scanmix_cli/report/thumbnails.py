@@ -1,14 +1,11 @@
 """Small pictures for the page: from the pixel cache of a run, or from the files themselves."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import pandas as pd
 
 from scanmix_cli.data.decode import DecodeError, decode_file
 from scanmix_cli.data.pixels import Pixels
-from scanmix_cli.data.table_rows import resolve
 
 ImageOf = Callable[[int], np.ndarray | None]  # row of the report -> uint8 (3, height, width), None without a picture
 LARGEST = 160  # pixels of a side: suspects
@@ -25,9 +22,8 @@ def from_pixels(pixels: Pixels) -> ImageOf:
     return image_of
 
 
-def from_files(report: pd.DataFrame, root: Path, largest: int = LARGEST) -> ImageOf:
-    """Look-up by row number in the image files below `root`, not enlarged; None where the file is gone."""
-    paths = dict(zip(report.index, resolve(report["filename"].tolist(), root), strict=True))
+def from_files(paths: Sequence[str], largest: int = LARGEST) -> ImageOf:
+    """Look-up by row number in image files, not enlarged; None where the file is gone."""
 
     def image_of(row: int) -> np.ndarray | None:
         try:
@@ -40,6 +36,6 @@ def from_files(report: pd.DataFrame, root: Path, largest: int = LARGEST) -> Imag
     return image_of
 
 
-def from_run(report: pd.DataFrame, root: Path, pixels: Pixels) -> ImageOf:
+def from_run(paths: Sequence[str], pixels: Pixels) -> ImageOf:
     """Large pictures of a run at hand: the decoded ones where they are large enough, else the files."""
-    return from_pixels(pixels) if pixels.images.shape[-1] >= LARGEST else from_files(report, root)
+    return from_pixels(pixels) if pixels.images.shape[-1] >= LARGEST else from_files(paths)

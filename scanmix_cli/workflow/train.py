@@ -254,7 +254,8 @@ def conclude(
     summary = write_run_tables(path, report, samples, pixels, verdicts, own)
     if destination.html:
         whole = read_run(path)
-        write_html(path / "report.html", whole, Sources(from_run(report, samples.root, pixels), from_pixels(pixels)))
+        paths = [str(file) for file in samples.table["path"]]
+        write_html(path / "report.html", whole, Sources(from_run(paths, pixels), from_pixels(pixels)))
         save_plots(path, whole)
     if not destination.keep_checkpoints:
         context.checkpoints.remove()

@@ -120,6 +120,15 @@ def test_suspects_are_columns_in_rank_order(text: str) -> None:
     assert data["classes"] == list(CLASSES)
 
 
+def test_a_label_that_a_person_chose_beside_the_classes_is_shown(tmp_path: Path) -> None:
+    run = make_page_run()
+    report = run.report.copy()
+    report.loc[3, "suggested_label"] = "dog"
+    data = data_of(page(tmp_path, replace(run, report=report)))
+    assert data["classes"] == [*CLASSES, "dog"]
+    assert data["suspects"]["suggested"][3] == len(CLASSES)
+
+
 def test_every_suspect_has_a_line_of_pictures(text: str) -> None:
     block = re.search(r'class="pictures">(.*?)</script>', text, re.S)
     assert block is not None

@@ -11,7 +11,8 @@ from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.store import EVIDENCE, load_evidence
-from scanmix_cli.report.files import BAD_FILES, read_noise_matrix, read_report, read_settings, read_summary
+from scanmix_cli.report.decided import read_decided_report
+from scanmix_cli.report.files import BAD_FILES, read_noise_matrix, read_settings, read_summary
 from scanmix_cli.report.spreadsheet import restored
 
 METRICS = "metrics.csv"
@@ -21,7 +22,7 @@ METRICS = "metrics.csv"
 class RunData:
     """A run as its folder tells it; C classes."""
 
-    report: pd.DataFrame  # as `read_report` returns it
+    report: pd.DataFrame  # as `read_decided_report` returns it
     summary: dict[str, Any]
     noise_matrix: np.ndarray  # float64 (C, C): row = true class, column = given class
     settings: dict[str, Any] = field(default_factory=dict)  # the nested table of config.toml
@@ -32,6 +33,12 @@ class RunData:
     @property
     def classes(self) -> list[str]:
         return list(self.summary["classes"])
+
+    @property
+    def names(self) -> list[str]:
+        """The classes, then labels that a person chose beside them."""
+        known = set(self.classes)
+        return self.classes + sorted(set(self.report["suggested_label"]) - known - {""})
 
     def labelled(self) -> pd.DataFrame:
         """The readable training rows with a given label."""
@@ -49,7 +56,7 @@ def read_run(run_dir: Path) -> RunData:
     Raises DataError where report, summary or noise matrix are missing, or a file is damaged.
     """
     return RunData(
-        report=read_report(run_dir),
+        report=read_decided_report(run_dir)[0],
         summary=read_summary(run_dir),
         noise_matrix=read_noise_matrix(run_dir),
         settings=read_settings(run_dir),
