@@ -45,14 +45,21 @@ def test_every_section_at_toy_size_and_a_second_call_that_keeps_the_first(tmp_pa
 def test_schedule_against_counting_by_hand(speed: ModuleType) -> None:
     rows = {
         "simclr": {"512": {"epoch_s": 1.0, "images_per_s": 5.0, "forwards_per_s": 15.0}},
-        "scan": {"128": {"epoch_s": 2.0}},
+        "scan": {"128": {"epoch_s": 2.0}, "512": {"epoch_s": 1.0}},
         "warmup": {"epoch_s": 3.0},
-        "mixmatch": {"64 strong": {"ms": 5.0}, "64 weak": {"ms": 4.0}},
-        "clustering": {"128 strong": {"ms": 3.0}, "128 weak": {"ms": 2.0}},
+        "mixmatch": {
+            f"{batch} {view}": {"ms": ms} for batch in (64, 128) for view, ms in (("strong", 5.0), ("weak", 4.0))
+        },
+        "clustering": {
+            f"{batch} {view}": {"ms": ms} for batch in (128, 512) for view, ms in (("strong", 3.0), ("weak", 2.0))
+        },
         "evaluation": {"ms": 100.0, "split_s": 0.5},
     }
     sections = {name: {"rows": values, "call": "now"} for name, values in rows.items()}
-    found = speed.summary(sections)["published_schedule_minutes"]
+    summary = speed.summary(sections)
+    found = summary["published_schedule_minutes"]
     common = 500 * 1.0 + 50 * 2.0 + 10 * 3.0 + 300 * (2 * 0.1 * 1.2 + 0.5)
     assert found["sym 90"] == pytest.approx((common + 300 * 2 * (156 * 0.005 + 390 * 0.003)) / 60)
     assert found["sym 20"] == pytest.approx((common + 300 * 2 * (625 * 0.004 + 390 * 0.002)) / 60)
+    assert set(summary["fast_profile_minutes"]) == set(found)
+    assert max(summary["fast_profile_minutes"].values()) < min(found.values())
