@@ -1,6 +1,5 @@
 """Plain training with the given labels, the yardsticks of every comparison: cross-entropy and mixup (Zhang 2018)."""
 
-import numpy as np
 import torch
 from torch import Tensor
 
