@@ -54,6 +54,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture(autouse=True)
+def without_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the runs of `finished` draw: figures take most of a toy run's time."""
+    monkeypatch.setattr(runner, "draw_all", lambda *_: [])
+
+
 def cells_of(out: Path) -> list[dict[str, Any]]:
     return json.loads((out / "results.json").read_text())
 
@@ -117,7 +123,6 @@ def test_epochs_of_every_cell_are_kept(finished: Path) -> None:
 
 def test_finished_cells_are_not_run_again(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "run_method", None)
-    monkeypatch.setattr(runner, "draw_all", lambda *_: [])
     heard = Heard()
     before = cells_of(finished / "out")
     assert run_bench(request(finished, ("cross-entropy", "scanmix")), heard) == before
@@ -133,7 +138,6 @@ def test_interruption_loses_one_cell_only(finished: Path, monkeypatch: pytest.Mo
             raise KeyboardInterrupt
         return true_run(run, *rest)
 
-    monkeypatch.setattr(runner, "draw_all", lambda *_: [])
     monkeypatch.setattr(runner, "run_method", interrupted)
     asked = replace(request(finished, ("cross-entropy", "mixup")), out=tmp_path)
     with pytest.raises(KeyboardInterrupt):
@@ -152,7 +156,6 @@ def test_an_interrupted_cell_goes_on_after_its_finished_stages(
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner, "draw_all", lambda *_: [])
     monkeypatch.setattr(methods, "run_em_loop", interrupted)
     asked = replace(request(finished, ("dividemix",)), out=tmp_path)
     first, second = Heard(), Heard()
