@@ -150,7 +150,7 @@ def _costs(cells: list[dict[str, Any]]) -> str:
         (
             *(cell["method"], str(cell["seed"]), f"{cell['minutes']:.2f}"),
             ", ".join(f"{stage} {seconds:.0f}" for stage, seconds in cell["seconds"].items()),
-            str(cell["images_an_epoch"]),
+            str(cell.get("images_an_epoch", cell["train_images"])),
             NOTHING if cell["images_per_second"] is None else f"{cell['images_per_second']:.0f}",
             *(str(cell["peak_memory_mib"]), cell["device"], cell["date"]),
         )
