@@ -90,7 +90,8 @@ def decode_whole(path: Path | str, longest: int) -> Image.Image:
 
     def whole(image: Image.Image) -> Image.Image:
         share = min(1.0, longest / max(image.size))
-        picture = _rgb(_upright(image, max(1, round(share * min(image.size))))[0])
+        # half of the short side to come: `_upright` lets a JPEG be reduced to twice the size it is told
+        picture = _rgb(_upright(image, max(1, round(share * min(image.size) / 2)))[0])
         picture.thumbnail((longest, longest), Image.Resampling.BICUBIC)
         return picture
 

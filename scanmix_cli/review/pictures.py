@@ -12,7 +12,7 @@ from PIL import Image
 
 from scanmix_cli.data.decode import MISSING_FILE, DecodeError, decode_whole
 
-SIZES = {"small": 112, "card": 360, "view": 1200, "full": 4096}  # pixels of the long side; never enlarged
+SIZES = {"small": 112, "card": 360, "view": 1600, "full": 4096}  # pixels of the long side; never enlarged
 KEPT_BYTES = 256 * 2**20
 LOSSLESS = 128  # pixels a side up to which PNG is as small as JPEG, and shows every pixel as it is
 QUALITY = 88

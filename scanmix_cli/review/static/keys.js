@@ -11,7 +11,7 @@ const KEYS = {
 export function bindKeys(act) {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") event.target.closest("dialog")?.close(); // at once; the browser takes its time
-    const typing = event.target.closest("select, input:not([type=checkbox]), textarea, dialog");
+    const typing = event.target.closest("select, input:not([type=checkbox]), textarea, dialog[open]");
     const named = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     const undo = (event.ctrlKey || event.metaKey) && named === "undo" && !event.shiftKey;
     if (typing || named === undefined || event.altKey || ((event.ctrlKey || event.metaKey) && !undo)) return;
