@@ -21,7 +21,11 @@ page.svg = (tag, attributes = {}, ...children) => {
   return made;
 };
 
-page.percent = (share, digits = 1) => (share === null ? "–" : `${(100 * share).toFixed(digits)} %`);
+page.percent = (share, digits = 1) => {
+  if (share === null) return "–";
+  // nothing is certain
+  return share > 0.9995 && share < 1 ? "> 99.9 %" : `${(100 * share).toFixed(digits)} %`;
+};
 page.number = (value) => value.toLocaleString("en-US");
 page.className = (id) => (id < 0 ? "no label" : page.data.classes[id]);
 

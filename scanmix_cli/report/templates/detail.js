@@ -15,8 +15,8 @@ page.fillDetail = () => {
   page.byId("detail-before").disabled = detailPlace === 0;
   page.byId("detail-after").disabled = detailPlace === deck.view.length - 1;
   const left = page.element("div", {}, page.element("div", { class: "picture" }, picture ? page.image(picture, s.file[at]) : "no picture"));
-  left.append(page.pathLine(s.file[at]), page.scores(at));
-  const right = page.element("div", {}, page.change("p", at), page.element("p", { class: "sure" }, page.element("b", {}, page.percent(s.p[at])), " probability that the given label is wrong"), page.meter(s.p[at]));
+  left.append(page.pathLine(s.file[at]));
+  const right = page.element("div", { class: "why-large" }, page.change("p", at), page.element("p", { class: "sure" }, page.element("b", {}, page.percent(s.p[at])), " probability that the given label is wrong"), page.meter(s.p[at]));
   if (s.near[at].length && strip) right.append(page.element("h3", {}, page.votes(at)), page.near(at, strip));
   if (s.history[at].length) {
     right.append(
@@ -26,7 +26,7 @@ page.fillDetail = () => {
       page.element("div", { class: "ends", "aria-hidden": "true" }, page.element("span", {}, `epoch ${data.suspects.epochs[0]}`), page.element("span", {}, `epoch ${data.suspects.epochs.at(-1)}`)),
     );
   }
-  page.byId("detail-body").replaceChildren(left, right);
+  page.byId("detail-body").replaceChildren(left, right, page.scores(at));
 };
 
 page.scores = (at) => {
