@@ -10,7 +10,7 @@ import typer
 
 from scanmix_cli.cli import options
 from scanmix_cli.engine.progress import make_reporter
-from scanmix_cli.errors import SettingsError
+from scanmix_cli.errors import Interrupted, SettingsError
 from scanmix_cli.workflow.request import parse_duration
 
 NOISE, RUN, OUTPUT = "Noise", "Methods and schedule", "Output"
@@ -18,6 +18,7 @@ DEFAULT_DATA = Path("data")
 
 
 def bench(
+    context: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -72,10 +73,18 @@ def bench(
     ] = None,
     epochs: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Epochs of the main loop and of plain training.", rich_help_panel=RUN),
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Epochs of the main loop and of plain training (0: as in the profile).",
+            rich_help_panel=RUN,
+        ),
     ] = 0,
     pretrain_epochs: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Epochs of the shared pre-training.", rich_help_panel=RUN)
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Epochs of the shared pre-training (0: as in the profile).", rich_help_panel=RUN
+        ),
     ] = 0,
     seed: Annotated[
         int,
@@ -172,7 +181,7 @@ def bench(
         pretrain_epochs=pretrain_epochs,
         clean_ceiling=clean_ceiling,
         device=device,
-        command=shlex.join(["scanmix", *sys.argv[1:]]),
+        command=shlex.join(["scanmix", *(context.obj or [])]),
         source={
             "labels": labels,
             "path_column": path_column,
@@ -187,9 +196,19 @@ def bench(
     reporter = make_reporter(quiet or (as_json and not sys.stderr.isatty()))
     try:
         cells = run_bench(request, reporter)
+    except KeyboardInterrupt:
+        raise Interrupted(interrupted(folder, context.obj or [])) from None
     finally:
         reporter.close()
     if as_json:
         typer.echo(json.dumps({"out": str(folder), "cells": cells}))
     else:
         typer.echo((folder / "results.md").read_text(encoding="utf-8"))
+
+
+def interrupted(folder: Path, arguments: list[str]) -> str:
+    """What to say after Ctrl-C: the command that goes on, built from the one that was given."""
+    again = [argument for argument in arguments if argument != "--resume"]
+    if (folder / "cells").is_dir():
+        again.append("--resume")
+    return f"interrupted; finished cells are kept, go on with `{shlex.join(['scanmix', *again])}`"

@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from toy_sets import write_cifar10, write_folder
 
-from scanmix_cli.bench import cifar
+from scanmix_cli.bench import cifar, runner
 from scanmix_cli.cli.app import main
 
 SETS = "cifar10, cifar100, red-mini-imagenet, webvision, clothing1m"
@@ -119,6 +120,41 @@ def test_nothing_to_resume(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         2,
         "",
         f"scanmix: {out} holds no benchmark to resume: start it without --resume\n",
+    )
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_ctrl_c_gives_the_command_that_goes_on(
+    begun: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+
+    def stopped(*_: object) -> None:
+        if begun:
+            (out / "cells").mkdir(parents=True)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "run_bench", stopped)
+    asked = [str(write_folder(tmp_path / "my own", per_class=1, held_out=1)), "--out", str(out)]
+    again = f"scanmix bench '{tmp_path}/my own' --out {out}" + (" --resume" if begun else "")
+    sentence = f"scanmix: interrupted; finished cells are kept, go on with `{again}`\n"
+    assert run(asked, capsys) == (130, "", sentence)
+
+
+def test_out_of_memory_says_where_and_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(runner, "run_method", full)
+    data = write_folder(tmp_path / "own", per_class=2, held_out=1)
+    asked = [str(data), "--methods", "elr", "--device", "cpu", "--out", str(tmp_path / "out"), "-q"]
+    code, _, error = run(asked, capsys)
+    assert code == 3
+    assert error.endswith(
+        "ran out of memory at elr, seed 0; finished cells are kept: go on with the same command on another --device "
+        "or without this method\n"
     )
 
 

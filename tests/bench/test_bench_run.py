@@ -82,6 +82,7 @@ def test_every_cell_carries_everything(finished: Path) -> None:
     assert {cell["fingerprint"] for cell in cells} == {clean["fingerprint"]}
     assert noisy["label_hash"] == scanmix["label_hash"] != clean["label_hash"]
     assert (noisy["networks"], scanmix["networks"]) == (1, 2)
+    assert noisy["command"].startswith(f"scanmix bench {finished}/own --noise sym --rate 0.4 --clean-ceiling ")
 
 
 def test_pretraining_is_shared_and_counted_in_each(finished: Path) -> None:
