@@ -55,7 +55,7 @@ class Classifier:
         def embed(batch: Tensor) -> Tensor:
             return torch.cat([net.features(batch).float() for net in self.nets], dim=1)
 
-        width = sum(int(net.backbone.features) for net in self.nets)
+        width = sum(net.class_head.in_features for net in self.nets)
         return self._batched(images, compute, embed, width)
 
     def _batched(
