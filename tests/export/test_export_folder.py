@@ -1,5 +1,6 @@
 """The folder of an export: originals untouched, all or nothing, names that fit everywhere."""
 
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from handoff_run import HandoffRun, report_table
 
 from scanmix_cli.cli.app import main
+from scanmix_cli.engine.run_folder import check_free
 from scanmix_cli.errors import DataError, RunError, SettingsError
 from scanmix_cli.export import pictures
 from scanmix_cli.export.destination import STAGING, destination
@@ -19,7 +21,7 @@ from scanmix_cli.export.items import choose_items
 from scanmix_cli.export.names import class_folder, folded, unique_stems
 from scanmix_cli.report.choices import Choice
 from scanmix_cli.report.decisions import open_decisions
-from scanmix_cli.workflow.handoff import export_onnx, export_run
+from scanmix_cli.workflow.handoff import export_run
 
 
 def state(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -222,9 +224,42 @@ def test_decisions_outweigh_the_run(own_run: HandoffRun, tmp_path: Path) -> None
     assert exported == ["test/NA/t.png", "train/01/ünï.png", "train/new class/u2.png"]
 
 
-def test_onnx_is_a_layout_of_its_own(finished: HandoffRun, tmp_path: Path) -> None:
-    export_onnx(finished.folder, tmp_path / "model")
-    assert {path.name for path in (tmp_path / "model").iterdir()} >= {"model.json", "model.safetensors", "model.onnx"}
+def test_onnx_is_a_layout_of_its_own(
+    finished: HandoffRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["export", "--run", str(finished.folder), "--to", "onnx", "--json", "--out"]
+    with pytest.raises(SystemExit) as stopped:
+        main([*command, str(tmp_path / "model")])
+    assert stopped.value.code == 0
+    assert json.loads(capsys.readouterr().out)["to"] == "onnx"
+    names = {path.name for path in (tmp_path / "model").iterdir()}
+    assert names == {"model.json", "model.safetensors", "model.onnx"}
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(SystemExit) as stopped:
+        main([*command, str(tmp_path / "none")])
+    assert stopped.value.code == 3
+    assert "the package onnx is missing: `pip install onnx`" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_answer_as_json(finished: HandoffRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(SystemExit) as stopped:
+        main(["export", "--run", str(finished.folder), "--to", "csv", "--out", str(out), "--json"])
+    assert stopped.value.code == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {
+        "run": str(finished.folder), "out": str(out), "to": "csv", "rows": 9, "gone": [],
+    }  # fmt: skip
+    assert told.err == f"9 images written to {out}\n"
+
+
+def test_a_run_with_decisions_is_not_overwritten(own_run: HandoffRun) -> None:
+    """Somebody's work is in there."""
+    with open_decisions(own_run.folder) as log:
+        log.record(Choice(0, "01/a b.png", "drop"), who="ada", source="review")
+    with pytest.raises(SettingsError, match=r"decisions\.sqlite"):
+        check_free(own_run.folder, overwrite=True, resume=False)
 
 
 def test_stems_are_unique_without_case_and_on_windows() -> None:
