@@ -75,10 +75,10 @@ def figures(report: pd.DataFrame, cleaned: pd.DataFrame, truth: pd.Series) -> Fi
     )
 
 
-def train(data: Path, seed: int, run: Path) -> dict:
+def train(data: Path, seed: int, run: Path, *options: str) -> dict:
     """Train in a process of its own, as a user does; returns summary.json."""
     command = [sys.executable, "-m", "scanmix_cli", "train", str(data), "--seed", str(seed), "--out", str(run)]
-    subprocess.run([*command, "--overwrite"], check=True, stdout=sys.stderr)
+    subprocess.run([*command, *options, "--overwrite"], check=True, stdout=sys.stderr)
     return json.loads((run / "summary.json").read_text(encoding="utf-8"))
 
 

@@ -72,6 +72,10 @@ def train(
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Threads that decode images.", rich_help_panel=MACHINE)
     ] = None,
+    reviewed: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Take the decisions of an earlier run for certain.", rich_help_panel=SCHEDULE),
+    ] = None,
     labels: options.LabelsOption = None,
     path_column: options.PathColumnOption = None,
     label_column: options.LabelColumnOption = None,
@@ -121,6 +125,7 @@ def train(
         "device": device,
         "precision": precision,
         "workers": workers,
+        "reviewed": None if reviewed is None else str(resolve_run(reviewed).absolute()),
         "truncated": None if truncated is None else truncated.value,
     }
     if resume and overwrite:

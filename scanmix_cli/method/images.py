@@ -1,7 +1,7 @@
 """The images a stage trains on, as tensors on the compute device, and the forward pass over all of them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,10 @@ COMPILED_FROM = 20_000  # images; fewer make too few steps to pay for the 15 to 
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Pixels uint8 (N, 3, H, W) and given labels int64 (N,), -1 where unlabelled."""
+    """Pixels uint8 (N, 3, H, W) and given labels int64 (N,), -1 where unlabelled.
+
+    trusted bool (N,): labels that a person has confirmed, which the EM loop never doubts; None where there are none.
+    """
 
     pixels: Tensor
     labels: Tensor
@@ -25,6 +28,7 @@ class ImageSet:
     size: int
     mean: Normalisation
     std: Normalisation
+    trusted: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -40,7 +44,8 @@ class ImageSet:
 
     def subset(self, rows: Tensor) -> "ImageSet":
         """The images `rows`, int64 (n,), in that order."""
-        return ImageSet(self.pixels[rows], self.labels[rows], self.classes, self.size, self.mean, self.std)
+        trusted = None if self.trusted is None else self.trusted[rows]
+        return replace(self, pixels=self.pixels[rows], labels=self.labels[rows], trusted=trusted)
 
 
 class Augmentation:

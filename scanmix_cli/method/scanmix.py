@@ -73,18 +73,25 @@ def _gate_noise(learners: list[Learner], images: ImageSet, profile: Profile, con
     """The gate's noise estimate, taken once right after warm-up and without loss history."""
     if profile.gate is None:
         return 0.0
-    known = images.known.cpu().numpy()
+    known, trusted = images.known.cpu().numpy(), trusted_rows(images)
 
     def compute() -> Tensor:
         losses = [look(learner.net, images, context).losses.cpu().numpy() for learner in learners]
         fresh = [learner.history.fresh() for learner in learners]
-        posteriors = [divide(x, known, h, profile.split, context.seed) for x, h in zip(losses, fresh, strict=True)]
+        posteriors = [
+            divide(x, known, h, profile.split, context.seed, trusted) for x, h in zip(losses, fresh, strict=True)
+        ]
         return torch.tensor(estimated_noise(posteriors, known))
 
     noise = context.once("gate", compute).item()
     branch = "high" if noise > profile.gate.threshold else "low"
     context.reporter.message(f"gate: estimated noise {noise:.3f}, {branch}-noise branch")
     return noise
+
+
+def trusted_rows(images: ImageSet) -> np.ndarray | None:
+    """bool (N,): labels that are never doubted."""
+    return None if images.trusted is None else images.trusted.cpu().numpy()
 
 
 class EMLoop:
@@ -95,7 +102,7 @@ class EMLoop:
     ) -> None:
         self.learners, self.images, self.profile, self.context = learners, images, profile, context
         self.labels = images.labels.cpu().numpy()
-        self.known = self.labels >= 0
+        self.known, self.trusted = self.labels >= 0, trusted_rows(images)
         self.evidence = Evidence.empty(len(images), images.classes)
         for learner in learners:
             learner.fill_gradients()
@@ -128,7 +135,8 @@ class EMLoop:
         divisions, views = [], []
         for learner, outlook in zip(self.learners, outlooks, strict=True):
             losses = outlook.losses.cpu().numpy()
-            posterior = divide(losses, self.known, learner.history, self.profile.split, self.context.seed)
+            history, split = learner.history, self.profile.split
+            posterior = divide(losses, self.known, history, split, self.context.seed, self.trusted)
             clean = select_clean(posterior, self.known & rows, self.profile.split.threshold)
             clean = rescue_classes(clean, posterior, np.where(rows, self.labels, -1), self.images.classes)
             divisions.append(Division(posterior, clean))

@@ -106,10 +106,20 @@ class LossHistory:
 
 
 def divide(
-    losses: np.ndarray, known: np.ndarray, history: LossHistory, settings: SplitSettings, seed: int
+    losses: np.ndarray,
+    known: np.ndarray,
+    history: LossHistory,
+    settings: SplitSettings,
+    seed: int,
+    trusted: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Clean posterior (N,) of every image from its loss (N,); 0 where no label is known (bool `known`, (N,))."""
+    """Clean posterior (N,) of every image from its loss (N,); 0 where no label is known (bool `known`, (N,)).
+
+    It is 1 where a label is `trusted`, bool (N,): so that label is always in the clean set and is not refined.
+    """
     averaged = history.add(normalise_losses(losses[known], settings.clip_percentile))
     posterior = np.zeros(len(losses))
     posterior[known] = clean_posterior(averaged, settings, seed)
+    if trusted is not None:
+        posterior[trusted] = 1.0
     return posterior

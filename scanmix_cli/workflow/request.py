@@ -31,6 +31,7 @@ class Request:
     device: str = "auto"
     precision: str = "auto"
     workers: int = 0
+    reviewed: str = ""  # run whose decisions are trusted labels
     truncated: str = SKIP  # what becomes of image files cut short: see `data.pixels.TRUNCATED`
 
 

@@ -3,7 +3,7 @@
 import os
 import platform
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.methods import METHODS, Outcome
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.settings import Profile
+from scanmix_cli.report.decided import apply_decisions
 from scanmix_cli.report.files import write_run_tables
 from scanmix_cli.report.html import write_html
 from scanmix_cli.report.page.pictures import Sources
@@ -44,6 +45,7 @@ from scanmix_cli.version import __version__
 from scanmix_cli.workflow.classifier import Classifier, make_classifier, save_classifier
 from scanmix_cli.workflow.plan import DataFacts, Plan, check_names, make_plan
 from scanmix_cli.workflow.request import Given, Request
+from scanmix_cli.workflow.reviewed import TrainingLabels, given_labels, read_reviewed
 
 OTHER_SHARE = 0.03  # of a time budget: pixels, verdicts and files after training
 
@@ -88,6 +90,9 @@ def train(
         on_progress=reporter.decoding,
         truncated=request.truncated,
     )
+    labels = given_labels(samples)
+    if request.reviewed:
+        samples, labels = read_reviewed(Path(request.reviewed), samples)
     pixels = load(SCAN_SIZE)
     require_readable(samples, pixels)
     plan = make_plan(request, facts_of(samples, pixels), compute, given, destination.resume)
@@ -101,7 +106,7 @@ def train(
     if plan.profile.stored_size != SCAN_SIZE:
         pixels = load(plan.profile.stored_size)
     decoding = time.monotonic() - began
-    fingerprint = f"{samples.fingerprint()} {to_table(plan.profile)} {request.seed}"
+    fingerprint = f"{samples.fingerprint()} {to_table(plan.profile)} {request.seed}{labels.fingerprint()}"
     left = request.time_budget * (1 - OTHER_SHARE) - decoding
     context = Context(
         compute,
@@ -112,7 +117,7 @@ def train(
         path / "metrics.csv",
     )
     try:
-        trained = learn(samples, pixels, plan.profile, context)
+        trained = learn(samples, labels, pixels, plan.profile, context)
         seconds = {"decoding": decoding, **context.seconds, "total": time.monotonic() - began}
         timings = {stage: round(value, 3) for stage, value in seconds.items()}
         run = conclude(samples, pixels, plan, trained, destination, timings, context)
@@ -178,21 +183,24 @@ class Trained:
     outcome: Outcome
     embedding: tuple[np.ndarray, np.ndarray]  # images int64 (M,) among the N, and their places float32 (M, 2)
     rows: np.ndarray  # int64 (N,): row of each image in the Samples table
-    labels: np.ndarray  # int64 (N,): given class, -1 where unlabelled
+    given: TrainingLabels
     test: dict[str, float]
 
 
-def learn(samples: Samples, pixels: Pixels, profile: Profile, context: Context) -> Trained:
-    """Run ScanMix on the readable training images."""
-    rows, ids = train_rows(samples, pixels), samples.label_ids()
+def learn(samples: Samples, labels: TrainingLabels, pixels: Pixels, profile: Profile, context: Context) -> Trained:
+    """Run ScanMix on the readable training images that were not dropped."""
+    everything, ids = train_rows(samples, pixels), labels.ids
+    rows = everything[~labels.dropped[everything]]
     images = image_set(pixels, rows, ids, samples, profile, context)
-    others = np.setdiff1d(pixels.rows, rows, assume_unique=True)
+    if labels.trusted.any():
+        images = replace(images, trusted=torch.from_numpy(labels.trusted[rows]).to(context.device))
+    others = np.setdiff1d(pixels.rows, everything, assume_unique=True)
     others = others[ids[others] >= 0]
     held_out = image_set(pixels, others, ids, samples, profile, context) if len(others) else None
     monitor = Monitor(held_out)
     outcome = METHODS["scanmix"](images, profile, monitor, context, None)
     embedding = _embed(outcome, images, context)
-    return Trained(outcome, embedding, rows, ids[rows], monitor.test(outcome.nets, context))
+    return Trained(outcome, embedding, rows, labels, monitor.test(outcome.nets, context))
 
 
 def _embed(outcome: Outcome, images: ImageSet, context: Context) -> tuple[np.ndarray, np.ndarray]:
@@ -232,15 +240,19 @@ def conclude(
     outcome, path = trained.outcome, destination.path
     assert outcome.evidence is not None
     neighbors = None if outcome.neighbors is None else outcome.neighbors.cpu().numpy()
-    verdicts = judge(outcome.evidence, trained.labels, neighbors)
-    save_evidence(path / EVIDENCE, outcome.evidence, trained.rows, trained.labels, neighbors, trained.embedding)
+    labels = trained.given.ids[trained.rows]
+    verdicts = judge(outcome.evidence, labels, neighbors)
+    save_evidence(path / EVIDENCE, outcome.evidence, trained.rows, labels, neighbors, trained.embedding)
     classifier = make_classifier(outcome.nets, plan.profile, samples.classes)
     note = save_classifier(path / "model", classifier)
     if note.problem:
         context.reporter.message(f"warning: {note.problem}")
     others = _predict_others(pixels, trained.rows, classifier, context)
     report = build_report(samples, pixels, verdicts, trained.rows, others, exact_duplicates(pixels))
+    report = apply_decisions(report, trained.given.decisions)
+    trained.given.carry_on(path)
     own = {
+        **trained.given.counts(),
         "profile": plan.profile.name,
         "backbone": plan.profile.backbone,
         "image_size": plan.profile.image_size,
