@@ -24,7 +24,8 @@ from scanmix_cli.report.page.words import expected_errors, headline, shown, verd
 SHOWN = 2_000  # suspects on the page: up to 15 MB
 KNOTS = 400  # points of the curve of expected errors
 LOOKS = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)  # rows of its table
-SCRIPTS = ("core.js", "suspects.js", "detail.js", "overview.js", "map.js", "start.js")
+STYLES = ("theme", "elements", "overview", "filters", "cards", "charts", "copies", "detail", "media")
+SCRIPTS = ("core", "suspects", "detail", "overview", "map", "start")
 
 
 def write_html(
@@ -47,11 +48,15 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
     neighbors = near_rows(rows, run.evidence)
     gallery = build_gallery(rows.index.tolist(), neighbors, pictures)
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("scanmix_cli.report"), autoescape=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.PackageLoader("scanmix_cli.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     mix_ups = sections.confusions(run.noise_matrix, run.classes)
     curve = _curve(run)
-    script = "\n".join(_asset(environment, name) for name in SCRIPTS)
+    script = "\n".join(_asset(environment, f"{name}.js") for name in SCRIPTS)
     return environment.get_template("report.html.j2").render(
         title=f"{shown(run.summary['data']['name'])}: {run.summary['counts']['label_issues']:,} suspect labels",
         name=shown(run.summary["data"]["name"]),
@@ -59,7 +64,8 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
         summary=run.summary,
         counts=run.summary["counts"],
         rate=run.summary["noise_rate"],
-        headline=headline(run.summary["noise_rate"]),
+        accuracy=run.summary.get("accuracy", {}).get("test_accuracy"),
+        headline=headline(run.summary),
         verdict=verdict(run.summary, mix_ups[0] if mix_ups else None),
         curve=curve,
         classes=len(run.classes),
@@ -79,7 +85,7 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
         data=_json(_data(run, rows, neighbors, gallery, curve)),
         map=_json(embedding_map(run, rows, pictures.small)),
         gallery=[Markup(chunk) for chunk in gallery.chunks],
-        style=Markup(_asset(environment, "page.css")),
+        style=Markup("".join(_asset(environment, f"{name}.css") for name in STYLES)),
         script=Markup(script),
         script_hash=_hash(script),
     )

@@ -33,13 +33,15 @@ def noise(edge: int, seed: int = 0) -> np.ndarray:
         (0.01, "A few labels look wrong"),
         (0.03, "About one label in 33 looks wrong"),
         (0.21, "About one label in five looks wrong"),
-        (0.4, "About one label in two looks wrong"),
+        (0.35, "About one label in three looks wrong"),
+        (0.4, "About two labels in five look wrong"),
         (0.5, "About half of the labels look wrong"),
         (0.8, "Most labels look wrong"),
     ],
 )
 def test_the_rate_in_words(share: float, words: str) -> None:
-    assert headline({"estimate": share}) == words
+    assert headline({"noise_rate": {"estimate": share}, "counts": {"labelled": 9}}) == words
+    assert headline({"noise_rate": {"estimate": share}, "counts": {"labelled": 0}}) == "There is no label to judge"
 
 
 def test_the_verdict_counts_one_and_none_correctly() -> None:

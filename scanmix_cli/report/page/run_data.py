@@ -80,7 +80,9 @@ def _texts(path: Path) -> pd.DataFrame:
     if not path.is_file():
         return pd.DataFrame()
     table = _table(path, dtype=object, na_filter=False)
-    return table.map(restored)
+    # column by column as plain objects: pandas' own text type refuses file names that are no valid Unicode
+    columns = {name: pd.Series([restored(cell) for cell in table[name]], dtype=object) for name in table.columns}
+    return pd.DataFrame(columns)
 
 
 def _numbers(path: Path) -> pd.DataFrame:

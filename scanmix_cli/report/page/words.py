@@ -7,6 +7,11 @@ import numpy as np
 from scanmix_cli.data.wording import counted
 
 STEPS = ((0.005, "Hardly any label looks wrong"), (0.02, "A few labels look wrong"))
+MANY = (
+    (0.55, "Most labels look wrong"),
+    (0.45, "About half of the labels look wrong"),
+    (0.36, "About two labels in five look wrong"),
+)
 
 
 def shown(text: str) -> str:
@@ -15,15 +20,19 @@ def shown(text: str) -> str:
     return "".join(mark if mark.isprintable() or mark == " " or _joins(mark) else _escaped(mark) for mark in legal)
 
 
-def headline(rate: dict[str, float]) -> str:
+def headline(summary: dict[str, Any]) -> str:
     """The noise rate as a sentence: `About one label in five looks wrong`."""
-    share = rate["estimate"]
+    if not summary["counts"]["labelled"]:
+        return "There is no label to judge"
+    share = summary["noise_rate"]["estimate"]
     for bar, sentence in STEPS:
         if share < bar:
             return sentence
-    if share > 0.45:
-        return "About half of the labels look wrong" if share < 0.55 else "Most labels look wrong"
-    return f"About one label in {_NUMBERS.get(round(1 / share), str(round(1 / share)))} looks wrong"
+    for bar, sentence in MANY:
+        if share >= bar:
+            return sentence
+    number = round(1 / share)
+    return f"About one label in {_NUMBERS.get(number, str(number))} looks wrong"
 
 
 def verdict(summary: dict[str, Any], confusion: dict[str, Any] | None) -> list[str]:
@@ -79,4 +88,4 @@ def _escaped(mark: str) -> str:
     return mark.encode("unicode_escape").decode("ascii")
 
 
-_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
+_NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}

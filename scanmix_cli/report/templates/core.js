@@ -62,7 +62,13 @@ page.spark = (history, height) => {
   const line = history.map((value, k) => `${(k * step).toFixed(1)},${y(value)}`).join(" L");
   return page.svg(
     "svg",
-    { viewBox: `0 0 100 ${height}`, preserveAspectRatio: "none", class: "spark", "aria-hidden": "true", focusable: "false" },
+    {
+      viewBox: `0 0 100 ${height}`,
+      preserveAspectRatio: "none",
+      class: "spark",
+      "aria-hidden": "true",
+      focusable: "false",
+    },
     page.svg("path", { class: "base", d: `M0,${height} H100 M0,0 H100` }),
     page.svg("path", { class: "line", d: history.length > 1 ? `M${line}` : `M0,${y(history[0])} H100` }),
   );

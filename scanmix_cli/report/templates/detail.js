@@ -14,16 +14,36 @@ page.fillDetail = () => {
   page.byId("detail-title").textContent = `#${s.rank[at]} · ${s.action[at]}`;
   page.byId("detail-before").disabled = detailPlace === 0;
   page.byId("detail-after").disabled = detailPlace === deck.view.length - 1;
-  const left = page.element("div", {}, page.element("div", { class: "picture" }, picture ? page.image(picture, s.file[at]) : "no picture"));
+  const left = page.element(
+    "div",
+    {},
+    page.element("div", { class: "picture" }, picture ? page.image(picture, s.file[at]) : "no picture"),
+  );
   left.append(page.pathLine(s.file[at]));
-  const right = page.element("div", { class: "why-large" }, page.change("p", at), page.element("p", { class: "sure" }, page.element("b", {}, page.percent(s.p[at])), " probability that the given label is wrong"), page.meter(s.p[at]));
+  const right = page.element(
+    "div",
+    { class: "why-large" },
+    page.change("p", at),
+    page.element(
+      "p",
+      { class: "sure" },
+      page.element("b", {}, page.percent(s.p[at])),
+      " probability that the given label is wrong",
+    ),
+    page.meter(s.p[at]),
+  );
   if (s.near[at].length && strip) right.append(page.element("h3", {}, page.votes(at)), page.near(at, strip));
   if (s.history[at].length) {
     right.append(
       page.element("h3", {}, `The networks’ ${page.historyWords(at)}`),
       page.element("div", { class: "ends", "aria-hidden": "true" }, page.element("span", {}, "100 %")),
       page.spark(s.history[at], 100),
-      page.element("div", { class: "ends", "aria-hidden": "true" }, page.element("span", {}, `epoch ${data.suspects.epochs[0]}`), page.element("span", {}, `epoch ${data.suspects.epochs.at(-1)}`)),
+      page.element(
+        "div",
+        { class: "ends", "aria-hidden": "true" },
+        page.element("span", {}, `epoch ${data.suspects.epochs[0]}`),
+        page.element("span", {}, `epoch ${data.suspects.epochs.at(-1)}`),
+      ),
     );
   }
   page.byId("detail-body").replaceChildren(left, right, page.scores(at));
@@ -42,7 +62,8 @@ page.scores = (at) => {
     ["Row of the input", page.number(s.row[at])],
   ];
   const list = page.element("dl");
-  for (const [name, value] of rows) list.append(page.element("dt", {}, name), page.element("dd", {}, page.element("bdi", {}, value)));
+  for (const [name, value] of rows)
+    list.append(page.element("dt", {}, name), page.element("dd", {}, page.element("bdi", {}, value)));
   return list;
 };
 
@@ -52,7 +73,11 @@ page.pathLine = (file) => {
     await navigator.clipboard.writeText(file);
     copy.textContent = "Copied";
   });
-  const line = page.element("div", { class: "path" }, page.element("code", {}, page.element("bdi", { class: "break" }, file)));
+  const line = page.element(
+    "div",
+    { class: "path" },
+    page.element("code", {}, page.element("bdi", { class: "break" }, file)),
+  );
   if (navigator.clipboard) line.append(copy);
   return line;
 };

@@ -1,5 +1,6 @@
 // The map of the images: points on a canvas; the nearest one under the pointer, or under the arrow keys, is shown.
-page.hues = (count) => Array.from({ length: count }, (_, k) => `hsl(${Math.round((360 * k) / count)} 55% ${k % 2 ? 56 : 42}%)`);
+page.hues = (count) =>
+  Array.from({ length: count }, (_, k) => `hsl(${Math.round((360 * k) / count)} 55% ${k % 2 ? 56 : 42}%)`);
 
 page.mapPoints = () => {
   const { map, canvas } = page;
@@ -130,7 +131,8 @@ page.mapKeys = (event) => {
   const [dx, dy] = ways[event.key];
   const [x, y] = page.points[page.point];
   // ahead means more forwards than sideways
-  const ahead = (px, py, k) => k !== page.point && px * dx + py * dy > Math.abs(px * dy + py * dx) && px * dx + py * dy > 0;
+  const ahead = (px, py, k) =>
+    k !== page.point && px * dx + py * dy > Math.abs(px * dy + py * dx) && px * dx + py * dy > 0;
   const next = page.nearest(x, y, 1e6, ahead);
   if (next >= 0) page.showPoint(next);
 };

@@ -15,12 +15,18 @@ page.card = (place) => {
   const words = page.element(
     "div",
     { class: "words" },
-    page.element("div", { class: "top" }, `#${rank[at]}`, page.element("span", { class: `tag${action[at] === "review" ? "" : " hot"}` }, action[at])),
+    page.element(
+      "div",
+      { class: "top" },
+      `#${rank[at]}`,
+      page.element("span", { class: `tag${action[at] === "review" ? "" : " hot"}` }, action[at]),
+    ),
     page.change("h3", at),
     page.element("div", { class: "sure" }, page.element("b", {}, page.percent(p[at])), " wrong"),
     page.meter(p[at]),
   );
-  if (history[at].length) words.append(page.spark(history[at], 30), page.element("div", { class: "belief" }, page.historyWords(at)));
+  if (history[at].length)
+    words.append(page.spark(history[at], 30), page.element("div", { class: "belief" }, page.historyWords(at)));
   const card = page.element(
     "div",
     { class: "card", role: "listitem", "aria-posinset": place + 1, "aria-setsize": deck.view.length },
@@ -28,7 +34,14 @@ page.card = (place) => {
     words,
   );
   if (near[at].length && strip) {
-    card.append(page.element("div", { class: "why" }, page.near(at, strip), page.element("span", { class: "cap" }, page.votes(at))));
+    card.append(
+      page.element(
+        "div",
+        { class: "why" },
+        page.near(at, strip),
+        page.element("span", { class: "cap" }, page.votes(at)),
+      ),
+    );
   }
   card.append(page.element("bdi", { class: "file", title: file[at] }, file[at]), open);
   return card;
@@ -66,7 +79,10 @@ page.draw = () => {
   const box = page.byId("deck");
   const spare = 2 * deck.rowHeight;
   const first = Math.max(0, Math.floor((box.scrollTop - spare) / deck.rowHeight)) * deck.columns;
-  const last = Math.min(deck.view.length, Math.ceil((box.scrollTop + box.clientHeight + spare) / deck.rowHeight) * deck.columns);
+  const last = Math.min(
+    deck.view.length,
+    Math.ceil((box.scrollTop + box.clientHeight + spare) / deck.rowHeight) * deck.columns,
+  );
   page.keep(first, last);
 };
 
@@ -107,7 +123,8 @@ page.goTo = (place) => {
   const box = page.byId("deck");
   const top = Math.floor(place / deck.columns) * deck.rowHeight;
   if (top < box.scrollTop) box.scrollTop = top;
-  else if (top + deck.rowHeight > box.scrollTop + box.clientHeight) box.scrollTop = top + deck.rowHeight - box.clientHeight + deck.gap;
+  else if (top + deck.rowHeight > box.scrollTop + box.clientHeight)
+    box.scrollTop = top + deck.rowHeight - box.clientHeight + deck.gap;
   deck.active = place;
   page.draw();
   deck.cards.get(place).lastChild.focus({ preventScroll: true });
@@ -158,7 +175,9 @@ page.filter = () => {
   page.byId("deck").scrollTop = 0;
   page.byId("empty").hidden = view.length > 0;
   page.byId("status").textContent =
-    view.length === s.file.length ? `${page.number(view.length)} suspects` : `${page.number(view.length)} of ${page.number(s.file.length)} suspects`;
+    view.length === s.file.length
+      ? `${page.number(view.length)} suspects`
+      : `${page.number(view.length)} of ${page.number(s.file.length)} suspects`;
   page.redraw();
 };
 
@@ -182,8 +201,14 @@ page.listKeys = (event) => {
   if (!deck.view.length || event.altKey || event.ctrlKey || event.metaKey) return;
   const rows = Math.max(1, Math.floor(page.byId("deck").clientHeight / deck.rowHeight));
   const steps = {
-    ArrowRight: 1, ArrowLeft: -1, ArrowDown: deck.columns, ArrowUp: -deck.columns,
-    PageDown: rows * deck.columns, PageUp: -rows * deck.columns, Home: -deck.view.length, End: deck.view.length,
+    ArrowRight: 1,
+    ArrowLeft: -1,
+    ArrowDown: deck.columns,
+    ArrowUp: -deck.columns,
+    PageDown: rows * deck.columns,
+    PageUp: -rows * deck.columns,
+    Home: -deck.view.length,
+    End: deck.view.length,
   };
   if (!(event.key in steps)) return;
   event.preventDefault();
@@ -194,7 +219,8 @@ page.listKeys = (event) => {
 const PRINTED = 60;
 page.print = () => {
   const count = Math.min(PRINTED, page.deck.view.length);
-  page.byId("paper").textContent = `On paper: the first ${count} of ${page.number(page.deck.view.length)} chosen suspects.`;
+  page.byId("paper").textContent =
+    `On paper: the first ${count} of ${page.number(page.deck.view.length)} chosen suspects.`;
   page.keep(0, count);
 };
 
@@ -220,14 +246,18 @@ page.startSuspects = () => {
   form.addEventListener("input", page.debounced(80, page.filter));
   form.addEventListener("reset", () => setTimeout(page.filter));
   let waiting = false;
-  page.byId("deck").addEventListener("scroll", () => {
-    if (waiting) return;
-    waiting = true;
-    requestAnimationFrame(() => {
-      waiting = false;
-      page.draw();
-    });
-  }, { passive: true });
+  page.byId("deck").addEventListener(
+    "scroll",
+    () => {
+      if (waiting) return;
+      waiting = true;
+      requestAnimationFrame(() => {
+        waiting = false;
+        page.draw();
+      });
+    },
+    { passive: true },
+  );
   page.byId("list").addEventListener("keydown", page.listKeys);
   new ResizeObserver(page.debounced(100, page.redraw)).observe(page.byId("deck"));
   document.addEventListener("keydown", (event) => {
