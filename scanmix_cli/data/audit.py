@@ -9,7 +9,7 @@ from scanmix_cli.data.class_names import alike, misspelt
 from scanmix_cli.data.listing import sub_folders
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import TRAIN, UNLABELLED, Samples
-from scanmix_cli.data.wording import counted, quoted
+from scanmix_cli.data.wording import counted, quoted, shown
 from scanmix_cli.errors import DataError
 
 TINY_SET = 200
@@ -28,8 +28,12 @@ def require_classes(data: Path, splits: list[str], labels: list[str]) -> None:
     if len(counts) == 1:
         (name,) = counts
         deeper = data / name
-        hint = f" or, if the sub-folders of '{name}' are the classes, give {deeper}" if _holds_folders(deeper) else ""
-        raise DataError(f"{data} has training images of only one class, '{name}'; add a second class{hint}")
+        hint = (
+            f" or, if the sub-folders of '{shown(name)}' are the classes, give {deeper}"
+            if _holds_folders(deeper)
+            else ""
+        )
+        raise DataError(f"{data} has training images of only one class, '{shown(name)}'; add a second class{hint}")
 
 
 def _holds_folders(folder: Path) -> bool:
@@ -46,7 +50,7 @@ def require_readable(samples: Samples, pixels: Pixels) -> None:
     if not len(pixels.rows):
         raise DataError(
             f"none of the {len(samples)} files of {samples.name} can be read; mend the files or the paths, "
-            f"the first being {samples.table['path'].iloc[0]}: {pixels.messages[0]}"
+            f"the first being {shown(samples.table['path'].iloc[0])}: {pixels.messages[0]}"
         )
     ids = samples.label_ids()[pixels.rows][samples.is_train()[pixels.rows]]
     if len(np.unique(ids[ids != UNLABELLED])) < 2:
@@ -89,7 +93,7 @@ def copy_warnings(paths: list[str], labels: list[str]) -> list[str]:
     conflicts = [path for path, found in labels_of.items() if len(found - {""}) > 1]
     warnings = [f"Rows whose file an earlier row names already: {again}."] if again else []
     if conflicts:
-        warnings.append(f"Under more than one label: {counted(len(conflicts), 'file')}, such as {conflicts[0]}.")
+        warnings.append(f"Under more than one label: {counted(len(conflicts), 'file')}, such as {shown(conflicts[0])}.")
     return warnings
 
 
@@ -107,4 +111,7 @@ def _imbalance(counts: dict[str, int]) -> list[str]:
     most, least = (choose(counts, key=counts.__getitem__) for choose in (max, min))
     if counts[most] < STRONG_IMBALANCE * counts[least]:
         return []
-    return [f"Class sizes differ strongly: '{most}' has {counts[most]} training images, '{least}' has {counts[least]}."]
+    return [
+        f"Class sizes differ strongly: '{shown(most)}' has {counts[most]} training images, "
+        f"'{shown(least)}' has {counts[least]}."
+    ]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from scanmix_cli.data.wording import counted, quoted
+from scanmix_cli.data.wording import counted, quoted, shown
 
 _RARE = 10  # a misspelt name has at most a tenth of the images of the right one
 _SHORTEST = 5  # letters; between shorter words one letter makes too many real differences
@@ -35,9 +35,10 @@ def misspelt(counts: Mapping[str, int]) -> list[str]:
     for one, other in sorted(_neighbours([name for name in counts if _plain(name).replace(" ", "").isalpha()])):
         rare, frequent = sorted((one, other), key=lambda name: counts[name])
         if counts[rare] * _RARE <= counts[frequent]:
+            images = counted(counts[rare], "training image")
             found.append(
-                f"Class '{rare}' ({counted(counts[rare], 'training image')}) is spelt almost as '{frequent}' "
-                f"({counts[frequent]}); rename it if they are one class."
+                f"Class '{shown(rare)}' ({images}) is spelt almost as '{shown(frequent)}' ({counts[frequent]}); "
+                f"rename it if they are one class."
             )
     return found
 

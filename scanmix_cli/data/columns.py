@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from scanmix_cli.data.listing import IMAGE_SUFFIXES
 from scanmix_cli.data.tables import Table
 from scanmix_cli.data.text import normal_name
+from scanmix_cli.data.wording import shown
 from scanmix_cli.errors import DataError
 
 # Names seen in the wild, the commonest first.
@@ -60,7 +61,7 @@ def _find(table: Table, chosen: str | None, known: tuple[str, ...], option: str)
     """The column and the other columns that might have been meant."""
     if chosen is not None:
         if chosen not in table.columns:
-            raise DataError(f"{table.path} has no column '{chosen}' ({option}); columns found: {_list(table)}")
+            raise DataError(f"{table.path} has no column '{shown(chosen)}' ({option}); columns found: {_list(table)}")
         return chosen, []
     matches = [name for name in table.columns if normal_name(name) in known]
     matches.sort(key=lambda name: known.index(normal_name(name)))
@@ -80,9 +81,11 @@ def _missing(table: Table, what: str, option: str) -> DataError:
 def _ambiguous(table: Table, what: str, name: str, others: list[str], option: str) -> tuple[str, ...]:
     if not others:
         return ()
-    quoted = ", ".join(f"'{other}'" for other in others)
-    return (f"{table.path.name}: {what} are taken from column '{name}', not from {quoted}; choose with {option}.",)
+    quoted = ", ".join(f"'{shown(other)}'" for other in others)
+    return (
+        f"{table.path.name}: {what} are taken from column '{shown(name)}', not from {quoted}; choose with {option}.",
+    )
 
 
 def _list(table: Table) -> str:
-    return ", ".join(table.columns)
+    return ", ".join(map(shown, table.columns))

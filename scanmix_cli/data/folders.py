@@ -6,7 +6,7 @@ from pathlib import Path
 from scanmix_cli.data.listing import list_images, sub_folders
 from scanmix_cli.data.rows import SPLIT_FOLDERS, Rows, is_train_name
 from scanmix_cli.data.samples import TRAIN
-from scanmix_cli.data.wording import counted
+from scanmix_cli.data.wording import counted, shown
 from scanmix_cli.errors import DataError
 
 
@@ -43,7 +43,9 @@ def read_folder(folder: Path, leave_out: Path | None = None) -> Rows:
     rows.ignored += Counter(outside)
     rows.warnings = _left_out(loose, "not in a class folder") + _left_out(elsewhere, "not in a split folder")
     if not splits:
-        rows.warnings += [f"Folder '{name}' is taken for a class, not for a split." for name in _known_splits(folders)]
+        rows.warnings += [
+            f"Folder '{shown(name)}' is taken for a class, not for a split." for name in _known_splits(folders)
+        ]
     return rows
 
 
@@ -93,4 +95,4 @@ def _without_classes(folder: Path, splits: list[str], loose: list[str]) -> DataE
 def _left_out(names: list[str], reason: str) -> list[str]:
     if not names:
         return []
-    return [f"Left out, since {reason}: {counted(len(names), 'image')}, such as {names[0]}."]
+    return [f"Left out, since {reason}: {counted(len(names), 'image')}, such as {shown(names[0])}."]

@@ -8,6 +8,7 @@ from scanmix_cli.data.rows import Rows
 from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.data.table_rows import TableOptions, resolve, unplaced_rows
 from scanmix_cli.data.tables import Table
+from scanmix_cli.data.wording import shown
 from scanmix_cli.errors import DataError
 
 
@@ -35,7 +36,7 @@ def labelled_folder_rows(folder: Path, table: Table, options: TableOptions) -> R
     if rest:
         rows.warnings.append(
             f"{len(rest)} of {len(images)} images have no row in {table.path.name} and count as unlabelled, "
-            f"such as {rest[0]}."
+            f"such as {shown(rest[0])}."
         )
     return rows
 

@@ -11,7 +11,7 @@ from scanmix_cli.data.copies import Copies, find_copies
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import UNLABELLED, Samples
-from scanmix_cli.data.wording import counted, quoted
+from scanmix_cli.data.wording import counted, quoted, shown
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _contradictions(copies: Copies, near_copies: Copies) -> list[str]:
         if some.conflicts:
             found.append(
                 f"{counted(some.conflicts, 'set')} of {kind} with more than one label, such as "
-                f"{' = '.join(some.examples[0])}; look at them, since one label at most can be right."
+                f"{shown(' = '.join(some.examples[0]))}; look at them, since one label at most can be right."
             )
         if some.leaks:
             found.append(

@@ -33,8 +33,9 @@ class Samples:
 
     def label_ids(self) -> np.ndarray:
         """int64 (rows,): index into `classes`, `UNLABELLED` where the label is blank."""
-        index = pd.Index(self.classes, dtype=object)  # get_indexer gives -1 for what it does not find
-        return index.get_indexer(self.table["given_label"].to_numpy(dtype=object)).astype(np.int64)
+        number_of = {name: number for number, name in enumerate(self.classes)}
+        labels = self.table["given_label"].tolist()  # by hand, since pandas refuses names that are no valid Unicode
+        return np.fromiter((number_of.get(label, UNLABELLED) for label in labels), np.int64, len(labels))
 
     def is_train(self) -> np.ndarray:
         """bool (rows,): rows that are cleaned; the others only measure accuracy."""

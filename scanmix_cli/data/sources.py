@@ -12,6 +12,7 @@ from scanmix_cli.data.metadata import read_described_folder
 from scanmix_cli.data.rows import Rows
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.data.table_rows import TableOptions, open_table, table_rows
+from scanmix_cli.data.wording import quoted, valid
 from scanmix_cli.errors import DataError
 
 TEST = "test"
@@ -45,7 +46,10 @@ def read_samples(
     given = [label for part in parts for label in part.labels]
     paths = [path for part in parts for path in part.paths]
     require_classes(data, splits, given)
-    classes = tuple(sorted(set().union(*(part.classes for part in parts))))
+    # Stray bytes in a file name are needed to open it; in a class name they would only break what writes it.
+    names = {name: valid(name) for part in parts for name in part.classes | {""}}
+    given = [names[label] for label in given]
+    classes = tuple(sorted(set(names.values()) - {""}))
     extra = _joined_extra(parts)
     columns = {
         "filename": [name for part in parts for name in part.filenames],
@@ -55,6 +59,8 @@ def read_samples(
         **extra,
     }
     warnings = [warning for part in parts for warning in part.warnings]
+    if changed := sorted(new for name, new in names.items() if new != name):
+        warnings.append(f"Class names that are no valid UTF-8, and what they are called: {quoted(changed)}.")
     return Samples(
         name=_name(data),
         root=root,

@@ -8,6 +8,7 @@ from scanmix_cli.data.columns import find_roles, known_names
 from scanmix_cli.data.rows import Rows, is_train_name
 from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.data.tables import Table, read_table
+from scanmix_cli.data.wording import shown
 
 _OWN_COLUMNS = frozenset({"filename", "path", "split", "given_label"})
 _PROBES = 50
@@ -39,7 +40,7 @@ def table_rows(table: Table, options: TableOptions) -> Rows:
     probes = [path for path in rows.paths[:: max(1, len(rows) // _PROBES)] if path]
     if not any(os.path.exists(path) for path in probes):
         rows.warnings.append(
-            f"{table.path.name}: no file looked for exists, such as {probes[0] if probes else '(blank path)'}; "
+            f"{table.path.name}: no file looked for exists, such as {shown(probes[0]) if probes else '(blank path)'}; "
             f"name the folder that relative paths start from with --root."
         )
     return rows

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from scanmix_cli.data.text import decode_text, sniff_separator
+from scanmix_cli.data.wording import shown, valid
 from scanmix_cli.errors import DataError
 
 TEXT_SUFFIXES = frozenset({".csv", ".tsv", ".txt"})
@@ -41,7 +42,7 @@ class Table:
         except TypeError:
             row = next(k for k, value in enumerate(values) if isinstance(value, (list, dict)))
             raise DataError(
-                f"{self.path}, row {row + 1}: column '{name}' holds {type(values[row]).__name__} "
+                f"{self.path}, row {row + 1}: column '{shown(name)}' holds {type(values[row]).__name__} "
                 f"where one text is needed; give one path and one label per row"
             ) from None
 
@@ -139,11 +140,12 @@ def _header(row: list[str]) -> list[str]:
     """Column names: blank ones are numbered, repeated ones get a number behind them."""
     names: list[str] = []
     for k, cell in enumerate(row):
-        name = cell.strip() or f"column {k + 1}"
+        title = valid(cell.strip())
+        name = title or f"column {k + 1}"
         count = 1
         while name in names:
             count += 1
-            name = f"{cell.strip()} {count}"
+            name = f"{title} {count}"
         names.append(name)
     return names
 

@@ -141,6 +141,16 @@ def test_names_that_are_no_valid_text_survive(tmp_path: Path) -> None:
     assert len(samples.fingerprint()) == 64
 
 
+def test_class_names_that_are_no_valid_text_are_escaped_and_said(tmp_path: Path) -> None:
+    make_folder(tmp_path, ["cat/1.png", "dog/1.png"])
+    os.rename(tmp_path / "dog", os.fsencode(tmp_path) + b"/d\xffg")
+    samples = read_samples(tmp_path)
+    assert samples.classes == ("cat", "d\\xffg")
+    assert samples.label_ids().tolist() == [0, 1]
+    assert os.path.exists(samples.table["path"][1])
+    assert "Class names that are no valid UTF-8, and what they are called: 'd\\xffg'." in samples.warnings
+
+
 def test_test_folder_is_a_held_out_part(tmp_path: Path) -> None:
     make_folder(tmp_path / "data", ["cat/1.png", "dog/1.png"])
     make_folder(tmp_path / "more", ["cat/1.png", "eel/1.png"])
