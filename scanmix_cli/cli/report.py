@@ -13,7 +13,6 @@ from scanmix_cli.data.wording import counted
 from scanmix_cli.report.decided import read_decided_report
 from scanmix_cli.report.export import check_extension, export, records
 from scanmix_cli.report.files import read_summary
-from scanmix_cli.report.html import SHOWN, write_html
 from scanmix_cli.report.page.pictures import Sources
 from scanmix_cli.report.page.run_data import read_run
 from scanmix_cli.report.places import image_paths
@@ -99,6 +98,8 @@ def _show(rows: pd.DataFrame, limit: int) -> None:
 
 
 def _write_page(path: Path, folder: Path, rows: pd.DataFrame, top: int | None) -> None:
+    from scanmix_cli.report.html import SHOWN, write_html  # draws plots: every other command starts seconds sooner
+
     whole = read_run(folder)
     paths = image_paths(folder, whole.report, whole.summary)
     pictures = Sources(from_files(paths), from_files(paths, NEARBY))

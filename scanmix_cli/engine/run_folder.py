@@ -51,6 +51,11 @@ def check_free(folder: Path, overwrite: bool, resume: bool) -> None:
         raise SettingsError(
             f"run folder {folder} exists already; use --overwrite to replace it, --resume to go on, or another --out"
         )
+    if any(name.startswith("decisions.sqlite") for name in entries):
+        raise SettingsError(
+            f"{folder} holds decisions about its images (decisions.sqlite), which --overwrite leaves alone; name another "
+            f"folder with --out, and take the decisions along with --reviewed {folder}"
+        )
     foreign = [name for name in entries if name not in CONTENTS and not _half_written(name)]
     if foreign:
         raise SettingsError(f"{folder} holds {foreign[0]}, which is no part of a run; name another folder with --out")
