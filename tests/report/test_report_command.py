@@ -132,7 +132,7 @@ def test_html_is_the_page_of_the_choice(run_dir: Path, tmp_path: Path) -> None:
 def test_top_says_how_many_suspects_a_page_shows(
     run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scanmix_cli.cli.report.SHOWN", 1)
+    monkeypatch.setattr("scanmix_cli.report.html.SHOWN", 1)
     invoke("--run", run_dir, "--out", tmp_path / "noisy.html")
     assert "the first 1 of 2 are on this page" in (tmp_path / "noisy.html").read_text(encoding="utf-8")
     invoke("--run", run_dir, "--top", 2, "--out", tmp_path / "noisy.html")
