@@ -53,8 +53,8 @@ def check_free(folder: Path, overwrite: bool, resume: bool) -> None:
         )
     if any(name.startswith("decisions.sqlite") for name in entries):
         raise SettingsError(
-            f"{folder} holds decisions about its images (decisions.sqlite), which are not overwritten; name another folder "
-            f"with --out, and take the decisions along with --reviewed {folder}"
+            f"{folder} holds decisions about its images (decisions.sqlite), which are not overwritten; name another "
+            f"folder with --out, and take the decisions along with --reviewed {folder}"
         )
     foreign = [name for name in entries if name not in CONTENTS and not _half_written(name)]
     if foreign:
