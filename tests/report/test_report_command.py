@@ -11,6 +11,8 @@ from typer.testing import CliRunner, Result
 
 from scanmix_cli.cli.report import report
 from scanmix_cli.errors import DataError, SettingsError
+from scanmix_cli.report.choices import Choice
+from scanmix_cli.report.decisions import open_decisions
 from scanmix_cli.report.files import read_report
 from scanmix_cli.report.spreadsheet import restored
 from scanmix_cli.report.table import REPORT_COLUMNS
@@ -127,6 +129,17 @@ def test_html_is_the_page_of_the_choice(run_dir: Path, tmp_path: Path) -> None:
     assert "schedule.epochs" not in text
     (run_dir / "config.toml").write_text("seed = 7\n[schedule]\nepochs = 60\n")
     assert '<code>schedule.epochs</code></th><td><bdi class="break">60</bdi>' in page("--all")[0]
+
+
+def test_a_page_honours_what_people_decided(run_dir: Path, tmp_path: Path) -> None:
+    with open_decisions(run_dir) as log:
+        log.record(Choice(1, "a/1.png", "keep"), who="ann", source="test")
+        log.record(Choice(5, "c/5.png", "relabel", "dog"), who="ann", source="test")
+    invoke("--run", run_dir, "--out", tmp_path / "noisy.html")
+    text = (tmp_path / "noisy.html").read_text(encoding="utf-8")
+    data = json.loads(text.split('id="data">')[1].split("</script>")[0])
+    assert data["suspects"]["file"] == ["c/5.png", "b/3,\\n.png"]
+    assert data["classes"][data["suspects"]["suggested"][0]] == "dog"
 
 
 def test_top_says_how_many_suspects_a_page_shows(
