@@ -192,6 +192,25 @@ def test_large_jpeg_reduced_by_its_decoder_looks_like_the_whole_one() -> None:
     assert_like(array, image.crop((200, 0, 1400, 1200)).resize((SIZE, SIZE), Image.Resampling.BICUBIC), LOSSY)
 
 
+@pytest.mark.parametrize(
+    ("image", "file_format"),
+    [(Image.linear_gradient("L").resize((8000, 6000)), "JPEG"), (Image.new("1", (8000, 6000), 1), "PNG")],
+    ids=["JPEG", "1-bit PNG"],
+)
+def test_pictures_of_48_megapixels(image: Image.Image, file_format: str) -> None:
+    decoded = decode_bytes(encoded(image, file_format), SIZE)
+    assert decoded.size == (8000, 6000)
+    twin = image.convert("L").resize((64, 48), Image.Resampling.BOX).crop((8, 0, 56, 48))
+    assert_like(decoded.pixels, twin, LOSSY)
+
+
+def test_first_page_of_several_is_used_and_noted() -> None:
+    first = smooth_picture(SIZE, SIZE)
+    data = encoded(first, "TIFF", save_all=True, append_images=[picture(1, SIZE, SIZE)])
+    with pytest.warns(AnimationWarning, match="several pages, only the first is used"):
+        assert_like(decode_bytes(data, SIZE).pixels, first, EXACT)
+
+
 def test_content_counts_and_not_the_suffix(tmp_path: Path) -> None:
     rgb = smooth_picture(SIZE, SIZE)
     path = tmp_path / "really a webp.jpg"
