@@ -50,6 +50,7 @@ class Tab:
         """What the element should come to be; waits for it. (The page's policy forbids to wait on a script.)"""
         from playwright.sync_api import expect
 
+        expect.set_options(timeout=15_000)
         return expect(self.page.locator(f"#{identity}"))
 
     def text(self, identity: str) -> str:

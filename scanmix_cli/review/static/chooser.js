@@ -1,5 +1,5 @@
 // A dialog to choose a class from: the likeliest first, the others by name; typing narrows the list down.
-import { byId, element, name, percent } from "./dom.js";
+import { byId, element, name, percent, shut } from "./dom.js";
 import { data } from "./store.js";
 
 const dialog = byId("chooser");
@@ -47,7 +47,7 @@ function move(to) {
 
 function finish(id) {
   answer = id;
-  dialog.close();
+  shut(dialog);
 }
 
 text.addEventListener("keydown", (event) => {

@@ -21,17 +21,20 @@ function svg(tag, attributes, ...children) {
   return made;
 }
 
+const TINY = 96; // pixels
+export const longSide = (image) => Math.max(image.naturalWidth, image.naturalHeight);
 export const percent = (share) => (share === null ? "–" : `${(100 * share).toFixed(share > 0.999 ? 0 : 1)} %`);
 export const number = (value) => value.toLocaleString("en-US");
 export const className = (id) => (id < 0 ? "no label" : data.classes[id]);
-export const name = (id, css = "") => element("bdi", { class: css, title: className(id), text: className(id) });
+export const isolated = (text, css = "") => element("bdi", { class: css, title: text, text });
+export const name = (id, css = "") => isolated(className(id), css);
 
 // A picture by row number; where there is none, the reason stands in its place.
 export function picture(row, size, description) {
   const address = `picture/${row}/${size}`;
   const image = element("img", { alt: description, decoding: "async", draggable: "false" });
   if (size !== "view" && size !== "full") image.loading = "lazy";
-  image.addEventListener("load", () => image.classList.toggle("tiny", Math.max(image.naturalWidth, image.naturalHeight) <= 96));
+  image.addEventListener("load", () => image.classList.toggle("tiny", longSide(image) <= TINY));
   image.addEventListener("error", async () => {
     const reason = await fetch(address).then((answer) => answer.text(), () => "the server does not answer");
     image.replaceWith(element("span", { class: "missing", text: `no picture: ${reason.trim()}` }));
@@ -46,12 +49,19 @@ export function spark(history, description) {
   const step = 100 / Math.max(history.length - 1, 1);
   const y = (value) => (height - (value / 100) * height).toFixed(1);
   const line = history.map((value, k) => `${(k * step).toFixed(1)},${y(value)}`).join(" L");
+  const shape = { viewBox: `0 0 100 ${height}`, preserveAspectRatio: "none" };
   return svg(
     "svg",
-    { viewBox: `0 0 100 ${height}`, preserveAspectRatio: "none", class: "spark", role: "img", "aria-label": description },
+    { ...shape, class: "spark", role: "img", "aria-label": description },
     svg("path", { class: "base", d: `M0,${height} H100 M0,0 H100` }),
     svg("path", { class: "line", d: history.length > 1 ? `M${line}` : `M0,${y(history[0])} H100` }),
   );
+}
+
+// Close a dialog so that the very next key is the page's: the browser leaves the focus in it for a moment.
+export function shut(dialog) {
+  dialog.close();
+  if (dialog.contains(document.activeElement)) document.activeElement.blur();
 }
 
 export function say(sentence) {

@@ -1,7 +1,7 @@
 // Many suspects on pages, to be decided by the dozen.
-import { byId, className, element, name, number, percent, picture } from "./dom.js";
+import { byId, className, element, isolated, name, number, percent, picture } from "./dom.js";
 import { data } from "./store.js";
-import { decisionOf, rowOf, suggestion, words, work } from "./suspects.js";
+import { decisionOf, rowOf, suggestion, suggestionWords, words, work } from "./suspects.js";
 
 export const PAGE = 60;
 export const selection = new Set(); // places among the suspects
@@ -33,7 +33,8 @@ export function drawGrid(open) {
 export function sureOnes() {
   const least = Number(byId("least").value) / 100;
   const { p_suggested: p } = data.suspects;
-  return work.list.filter((at) => !decisionOf(at) && suggestion(at).decision === "relabel" && p[at] !== null && p[at] >= least);
+  const isSure = (at) => p[at] !== null && p[at] >= least;
+  return work.list.filter((at) => !decisionOf(at) && suggestion(at).decision === "relabel" && isSure(at));
 }
 
 export const cardOf = (at) => byId("cards").querySelector(`[data-at="${at}"]`);
@@ -56,16 +57,19 @@ export function columns() {
 function card(at, open) {
   const { suspects } = data;
   const given = className(suspects.given[at]);
-  const proposal = suggestion(at);
-  const to = proposal.decision === "relabel" ? name(proposal.label, "is") : element("span", { class: "is", text: proposal.decision });
   const button = element("button", { type: "button", class: "open frame" }, picture(rowOf(at), "card", ""));
   button.addEventListener("click", () => open(at));
   const box = element("input", { type: "checkbox", "aria-label": `Select ${suspects.file[at]}` });
-  button.setAttribute("aria-label", `${suspects.file[at]}: ${given}, suggested ${proposal.decision === "relabel" ? className(proposal.label) : proposal.decision}`);
+  button.setAttribute("aria-label", `${suspects.file[at]}: ${given}, suggested ${suggestionWords(at)}`);
   return element("li", { class: "card", "data-at": at },
     button, box,
-    element("p", { class: "change small" }, name(suspects.given[at], "was"), element("span", { "aria-hidden": "true", text: "→" }), to),
-    element("p", { class: "top" }, element("span", { text: `wrong ${percent(suspects.p[at])}` }), element("span", { class: "badge", hidden: "" })));
+    element("p", { class: "change small" },
+      name(suspects.given[at], "was"),
+      element("span", { "aria-hidden": "true", text: "→" }),
+      isolated(suggestionWords(at), "is")),
+    element("p", { class: "top" },
+      element("span", { text: `wrong ${percent(suspects.p[at])}` }),
+      element("span", { class: "badge", hidden: "" })));
 }
 
 function update(at) {

@@ -1,11 +1,11 @@
 // Puts the page together: filters, the two views, decisions, undo, CSV, theme.
 import { chooseClass } from "./chooser.js";
-import { byId, className, element, number, say, toast } from "./dom.js";
+import { byId, className, element, number, say, shut, toast } from "./dom.js";
 import { PAGE, columns, drawGrid, focusCard, focused, page, selection, sureOnes, toggle } from "./grid.js";
 import { bindKeys } from "./keys.js";
 import { drawSingle } from "./single.js";
 import { data, decide, decisions, inTurn, load, onChange, takeIn, undo } from "./store.js";
-import { choiceOf, choose, current, decidedCount, nextOpen, rowOf, words, work } from "./suspects.js";
+import { choiceOf, choose, current, decidedCount, nextOpen, rowOf, suggestionWords, words, work } from "./suspects.js";
 import { openZoom } from "./zoom.js";
 
 const filters = () => ({ given: byId("given").value, show: byId("show").value, order: byId("order").value });
@@ -30,7 +30,8 @@ function draw() {
 
 function placeWords() {
   const all = number(work.list.length);
-  if (!work.list.length || work.view === "single") return `${number(Math.min(work.at + 1, work.list.length))} of ${all}`;
+  if (!work.list.length) return "none";
+  if (work.view === "single") return `${number(work.at + 1)} of ${all}`;
   const first = Math.floor(work.at / PAGE) * PAGE;
   return `${number(first + 1)} to ${number(Math.min(first + PAGE, work.list.length))} of ${all}`;
 }
@@ -82,7 +83,8 @@ function advance(done) {
     return;
   }
   go(next);
-  say(`${done}. Next: given ${className(data.suspects.given[current()])}, suggested ${className(data.suspects.suggested[current()])}.`);
+  const given = className(data.suspects.given[current()]);
+  say(`${done}. Next: given ${given}, suggested ${suggestionWords(current())}.`);
 }
 
 async function pick() {
@@ -111,10 +113,13 @@ function acceptSure() {
   byId("sure-question").textContent = `Accept ${number(chosen.length)} suggestions?`;
   byId("sure-dialog").showModal();
   byId("sure-yes").onclick = () => {
-    byId("sure-dialog").close();
+    shut(byId("sure-dialog"));
     inTurn(() => act("accept", chosen));
   };
 }
+
+// The suspect that a key is about: in the grid the one with the focus.
+const meant = () => (work.view === "grid" && focused() >= 0 ? focused() : current());
 
 function step(key) {
   if (work.view === "single") {
@@ -137,8 +142,8 @@ function onKey(what) {
     return id !== undefined;
   }
   if (what === "keys") byId("keys").showModal();
-  else if (what === "view") inTurn(async () => show(work.view === "single" ? "grid" : "single", work.view === "grid" && focused() >= 0 ? focused() : current()));
-  else if (what === "zoom") inTurn(async () => work.list.length && openZoom(work.view === "grid" && focused() >= 0 ? focused() : current()));
+  else if (what === "view") inTurn(async () => show(work.view === "single" ? "grid" : "single", meant()));
+  else if (what === "zoom") inTurn(async () => work.list.length && openZoom(meant()));
   else if (what === "select") {
     if (work.view !== "grid" || focused() < 0) return false;
     toggle(focused());
@@ -191,8 +196,8 @@ function bind() {
   byId("enlarge").addEventListener("click", () => openZoom(current()));
   byId("least").addEventListener("input", draw);
   byId("accept-sure").addEventListener("click", acceptSure);
-  byId("sure-no").addEventListener("click", () => byId("sure-dialog").close());
-  byId("keys-close").addEventListener("click", () => byId("keys").close());
+  byId("sure-no").addEventListener("click", () => shut(byId("sure-dialog")));
+  byId("keys-close").addEventListener("click", () => shut(byId("keys")));
   bindMenu();
 }
 
@@ -212,7 +217,8 @@ function bindMenu() {
     byId("file").value = "";
     if (file) inTurn(async () => {
       const { new: added, known, foreign } = await takeIn(file);
-      toast(`${number(added)} new decisions, ${number(known)} known already, ${number(foreign)} about no image of this run.`);
+      const others = `${number(known)} known already, ${number(foreign)} about no image of this run`;
+      toast(`${number(added)} new decisions, ${others}.`);
     });
   });
   document.addEventListener("click", (event) => event.target.closest("#menu") || close());
@@ -223,8 +229,9 @@ function bindMenu() {
     byId("theme").textContent = `Theme: ${theme}`;
     localStorage.setItem("scanmix-theme", theme);
   };
-  byId("theme").addEventListener("click", () => apply(themes[(themes.indexOf(localStorage.getItem("scanmix-theme")) + 1) % 3]));
-  apply(localStorage.getItem("scanmix-theme") ?? "system");
+  const chosen = () => localStorage.getItem("scanmix-theme") ?? "system";
+  byId("theme").addEventListener("click", () => apply(themes[(themes.indexOf(chosen()) + 1) % themes.length]));
+  apply(chosen());
 }
 
 function onNews({ trouble, rows }) {
@@ -239,7 +246,8 @@ function fillClasses() {
   const counts = new Map();
   for (const id of data.suspects.given) counts.set(id, (counts.get(id) ?? 0) + 1);
   const ids = [...counts.keys()].sort((a, b) => a - b);
-  byId("given").append(...ids.map((id) => element("option", { value: id, text: `${className(id)} (${number(counts.get(id))})` })));
+  const option = (id) => element("option", { value: id, text: `${className(id)} (${number(counts.get(id))})` });
+  byId("given").append(...ids.map(option));
 }
 
 onChange(onNews);

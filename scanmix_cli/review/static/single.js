@@ -1,9 +1,10 @@
 // One suspect: the picture, what speaks for and against its label, and the buttons.
-import { byId, className, element, name, percent, picture, spark } from "./dom.js";
+import { byId, className, element, isolated, longSide, name, percent, picture, spark } from "./dom.js";
 import { data } from "./store.js";
-import { current, decisionOf, suggestion, words, work } from "./suspects.js";
+import { current, decisionOf, suggestionWords, words, work } from "./suspects.js";
 
 const AHEAD = 4;
+const TIMES = 12; // larger than in the file, at most, for tiny pictures
 const waiting = []; // pictures under way for the next suspects
 let drawn = -1;
 
@@ -13,7 +14,14 @@ export function drawSingle() {
   if (at !== drawn) {
     drawn = at;
     const given = className(suspects.given[at]);
-    byId("enlarge").replaceChildren(picture(suspects.row[at], "view", `Suspect, given label ${given}`));
+    const shown = picture(suspects.row[at], "view", `Suspect, given label ${given}`);
+    // a picture of a few pixels is easier to recognise when it does not fill the screen
+    shown.addEventListener("load", () => {
+      if (!shown.classList.contains("tiny")) return;
+      shown.style.maxWidth = `${TIMES * longSide(shown)}px`;
+      shown.style.maxHeight = shown.style.maxWidth;
+    });
+    byId("enlarge").replaceChildren(shown);
     byId("file-name").textContent = suspects.file[at];
     byId("file-name").title = suspects.file[at];
     byId("rank").textContent = suspects.rank[at] === null ? "not ranked" : `Rank ${suspects.rank[at]}`;
@@ -29,13 +37,13 @@ export function drawSingle() {
 
 function drawChange(at) {
   const { suspects } = data;
-  const proposal = suggestion(at);
-  const to = proposal.decision === "relabel" ? name(proposal.label, "is") : element("span", { class: "is", text: proposal.decision });
-  byId("change").replaceChildren(name(suspects.given[at], "was"), element("span", { class: "arrow", role: "img", "aria-label": "suggested:", text: "→" }), to);
-  const wrong = suspects.p[at] === null ? [] : [element("b", { text: percent(suspects.p[at]) }), " that the given label is wrong"];
+  const proposal = suggestionWords(at);
+  const arrow = element("span", { class: "arrow", role: "img", "aria-label": "suggested:", text: "→" });
+  byId("change").replaceChildren(name(suspects.given[at], "was"), arrow, isolated(proposal, "is"));
+  const known = suspects.p[at] !== null;
+  const wrong = known ? [element("b", { text: percent(suspects.p[at]) }), " that the given label is wrong"] : [];
   byId("sure").replaceChildren(...wrong);
-  const accept = proposal.decision === "relabel" ? [name(proposal.label)] : [proposal.decision];
-  byId("accept-words").replaceChildren("Accept ", ...accept);
+  byId("accept-words").replaceChildren("Accept ", isolated(proposal));
   byId("keep-words").replaceChildren("Keep ", ...(suspects.given[at] < 0 ? [] : [name(suspects.given[at])]));
 }
 
@@ -54,7 +62,8 @@ function drawReasons(at) {
   const history = suspects.history[at];
   byId("history-part").hidden = !history.length;
   if (history.length) {
-    const course = `from ${history[0]} % in epoch ${data.suspects.epochs[0]} to ${history[history.length - 1]} % at the end`;
+    const end = history[history.length - 1];
+    const course = `from ${history[0]} % in epoch ${data.suspects.epochs[0]} to ${end} % at the end`;
     byId("history").replaceChildren(spark(history, course), element("p", { class: "hint", text: course }));
   }
 }

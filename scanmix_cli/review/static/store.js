@@ -2,6 +2,9 @@
 // has answered that it is on disk.
 const WAIT = 15_000; // milliseconds for an answer
 const LISTEN = 1_500; // milliseconds between two looks for decisions of other tabs
+const SILENT =
+  "The review server does not answer. What is marked as decided is saved; " +
+  "start scanmix review again and open the address it prints.";
 const STACK = "scanmix-undo";
 
 export const data = {};
@@ -70,7 +73,7 @@ async function ask(path, body) {
   try {
     answer = await fetch(path, options);
   } catch {
-    return fail("The review server does not answer. What is marked as decided is saved; start scanmix review again and open the address it prints.");
+    return fail(SILENT);
   }
   if (!answer.ok) return fail(`Not saved: ${(await answer.text()).trim()}`);
   tell({ trouble: null });

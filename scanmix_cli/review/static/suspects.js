@@ -41,6 +41,11 @@ export function suggestion(at) {
   return suggested[at] < 0 ? { decision: "unsure" } : labelled(at, suggested[at]);
 }
 
+export function suggestionWords(at) {
+  const { decision, label } = suggestion(at);
+  return decision === "relabel" ? className(label) : decision;
+}
+
 export function labelled(at, id) {
   return id === data.suspects.given[at] ? { decision: "keep" } : { decision: "relabel", label: id };
 }

@@ -1,5 +1,5 @@
-// The picture in full size: wheel, buttons, + − 0 and a double click zoom; dragging, scrolling and arrow keys move it.
-import { byId, className, picture } from "./dom.js";
+// The picture in full size: wheel, buttons, + − 0 and a double click zoom; dragging, scrolling and arrows move it.
+import { byId, className, picture, shut } from "./dom.js";
 import { data } from "./store.js";
 
 const STEP = 1.5;
@@ -39,9 +39,11 @@ function set(wanted, x = box.clientWidth / 2, y = box.clientHeight / 2) {
   byId("zoom-scale").textContent = `${Math.round(100 * scale)} %`;
 }
 
-const acts = { in: () => set(scale * STEP), out: () => set(scale / STEP), fit, close: () => dialog.close() };
+const acts = { in: () => set(scale * STEP), out: () => set(scale / STEP), fit, close: () => shut(dialog) };
 
-for (const button of dialog.querySelectorAll("[data-zoom]")) button.addEventListener("click", () => acts[button.dataset.zoom]());
+for (const button of dialog.querySelectorAll("[data-zoom]")) {
+  button.addEventListener("click", () => acts[button.dataset.zoom]());
+}
 
 dialog.addEventListener("keydown", (event) => {
   const act = { "+": "in", "=": "in", "-": "out", "0": "fit", f: "close" }[event.key];
