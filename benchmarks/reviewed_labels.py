@@ -93,8 +93,9 @@ def main() -> None:
     before, after = [], []
     for seed in range(options.seeds):
         first, then = options.out / f"seed-{seed}", options.out / f"seed-{seed}-reviewed"
-        for run in (first, then):
-            (run / "decisions.sqlite").unlink(missing_ok=True)  # an earlier call's, which --overwrite would spare
+        for run in (first, then):  # an earlier call's decisions, which --overwrite would spare
+            for left in run.glob("decisions.sqlite*"):
+                left.unlink()
         train_anew(DIGITS, seed, first)
         reviewed = review(first, truth, options.reviewed)
         train_anew(DIGITS, seed, then, "--reviewed", str(first))
