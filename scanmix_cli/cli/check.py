@@ -98,9 +98,9 @@ def _problem(samples: Samples, pixels: Pixels) -> str | None:
 def _plan(samples: Samples, pixels: Pixels) -> dict[str, Any]:
     """What `train` without further options would choose on this machine, and how long it would take."""
     from scanmix_cli.engine.device import choose_compute  # imports PyTorch: after everything that may go wrong
+    from scanmix_cli.workflow.outlook import describe_plan, device_name, facts_of
     from scanmix_cli.workflow.plan import make_plan
     from scanmix_cli.workflow.request import Request
-    from scanmix_cli.workflow.train import describe_plan, device_name, facts_of
 
     compute = choose_compute()
     plan = make_plan(Request(), facts_of(samples, pixels), compute)

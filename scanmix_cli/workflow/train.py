@@ -43,7 +43,8 @@ from scanmix_cli.report.table import build_report
 from scanmix_cli.report.thumbnails import from_pixels, from_run
 from scanmix_cli.version import __version__
 from scanmix_cli.workflow.classifier import Classifier, make_classifier, save_classifier
-from scanmix_cli.workflow.plan import DataFacts, Plan, check_names, make_plan
+from scanmix_cli.workflow.outlook import describe_plan, device_name, facts_of, train_rows
+from scanmix_cli.workflow.plan import Plan, check_names, make_plan
 from scanmix_cli.workflow.request import Given, Request
 from scanmix_cli.workflow.reviewed import TrainingLabels, given_labels, read_reviewed
 
@@ -136,44 +137,6 @@ def train(
     if not destination.temporary:
         point_latest(path)
     return run
-
-
-def facts_of(samples: Samples, pixels: Pixels) -> DataFacts:
-    """What the plan needs to know, from the readable training images."""
-    rows = train_rows(samples, pixels)
-    short = pixels.source_sizes[rows].min(axis=1)
-    return DataFacts(len(rows), len(samples.classes), int(np.median(short)))
-
-
-def train_rows(samples: Samples, pixels: Pixels) -> np.ndarray:
-    """int64 (N,): rows of the readable training images."""
-    return pixels.rows[samples.is_train()[pixels.rows]]
-
-
-def describe_plan(plan: Plan) -> str:
-    """The line that says what was chosen, why, and how long it will take."""
-    profile = plan.profile
-    stages = ", ".join(
-        f"{name} {epochs}"
-        for name, epochs in (
-            (profile.contrastive.objective, profile.contrastive.epochs) if profile.contrastive else ("", 0),
-            ("scan", profile.scan.epochs if profile.scan else 0),
-            ("warm-up", profile.warmup.epochs),
-            ("scanmix", profile.mixmatch.epochs),
-        )
-        if epochs
-    )
-    return (
-        f"profile {profile.name}: {profile.backbone} at {profile.image_size} pixels, epochs {stages} "
-        f"({plan.reason}); about {duration(plan.total)}"
-    )
-
-
-def duration(seconds: float) -> str:
-    """`45 s`, `12 min`, `3.5 h`."""
-    if seconds < 90:
-        return f"{max(round(seconds), 1)} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @dataclass(frozen=True)
@@ -281,10 +244,3 @@ def _predict_others(
     others = np.setdiff1d(pixels.rows, rows, assume_unique=True)
     images = pixels.images[np.searchsorted(pixels.rows, others)]
     return others, classifier.probabilities(images, context.compute).argmax(1)
-
-
-def device_name(device: torch.device) -> str:
-    """`NVIDIA H100 80GB HBM3` or `cpu, 2 threads`."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"cpu, {torch.get_num_threads()} threads" if device.type == "cpu" else device.type

@@ -1,0 +1,53 @@
+"""What a run will look like before it starts: the facts that the plan needs, and the plan in words."""
+
+import numpy as np
+import torch
+
+from scanmix_cli.data.pixels import Pixels
+from scanmix_cli.data.samples import Samples
+from scanmix_cli.workflow.plan import DataFacts, Plan
+
+
+def facts_of(samples: Samples, pixels: Pixels) -> DataFacts:
+    """What the plan needs to know, from the readable training images."""
+    rows = train_rows(samples, pixels)
+    short = pixels.source_sizes[rows].min(axis=1)
+    return DataFacts(len(rows), len(samples.classes), int(np.median(short)))
+
+
+def train_rows(samples: Samples, pixels: Pixels) -> np.ndarray:
+    """int64 (N,): rows of the readable training images."""
+    return pixels.rows[samples.is_train()[pixels.rows]]
+
+
+def describe_plan(plan: Plan) -> str:
+    """The line that says what was chosen, why, and how long it will take."""
+    profile = plan.profile
+    stages = ", ".join(
+        f"{name} {epochs}"
+        for name, epochs in (
+            (profile.contrastive.objective, profile.contrastive.epochs) if profile.contrastive else ("", 0),
+            ("scan", profile.scan.epochs if profile.scan else 0),
+            ("warm-up", profile.warmup.epochs),
+            ("scanmix", profile.mixmatch.epochs),
+        )
+        if epochs
+    )
+    return (
+        f"profile {profile.name}: {profile.backbone} at {profile.image_size} pixels, epochs {stages} "
+        f"({plan.reason}); about {duration(plan.total)}"
+    )
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `12 min`, `3.5 h`."""
+    if seconds < 90:
+        return f"{max(round(seconds), 1)} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def device_name(device: torch.device) -> str:
+    """`NVIDIA H100 80GB HBM3` or `cpu, 2 threads`."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"cpu, {torch.get_num_threads()} threads" if device.type == "cpu" else device.type
