@@ -24,6 +24,7 @@ from scanmix_cli.data.wording import counted
 from scanmix_cli.errors import DataError, SettingsError
 from scanmix_cli.files import write_text
 from scanmix_cli.report.spreadsheet import csv_text
+from scanmix_cli.workflow.facts import DataFacts, facts_of
 
 
 def check(
@@ -76,8 +77,10 @@ def check(
     if out is not None:
         _write_bad_files(out, samples, pixels)
     problem = _problem(samples, pixels)
-    plan = None if problem else _plan(samples, pixels)
     found = overview(samples, pixels)
+    facts = None if problem else facts_of(samples, pixels)
+    del samples, pixels  # large sets leave room for PyTorch
+    plan = None if facts is None else _plan(facts)
     if as_json:
         verdict = {"data": str(data), "trainable": problem is None, "problem": problem, "plan": plan}
         typer.echo(json.dumps(verdict | asdict(found)))
@@ -95,15 +98,15 @@ def _problem(samples: Samples, pixels: Pixels) -> str | None:
     return None
 
 
-def _plan(samples: Samples, pixels: Pixels) -> dict[str, Any]:
+def _plan(facts: DataFacts) -> dict[str, Any]:
     """What `train` without further options would choose on this machine, and how long it would take."""
     from scanmix_cli.engine.device import choose_compute  # imports PyTorch: after everything that may go wrong
-    from scanmix_cli.workflow.outlook import describe_plan, device_name, facts_of
+    from scanmix_cli.workflow.outlook import describe_plan, device_name
     from scanmix_cli.workflow.plan import make_plan
     from scanmix_cli.workflow.request import Request
 
     compute = choose_compute()
-    plan = make_plan(Request(), facts_of(samples, pixels), compute)
+    plan = make_plan(Request(), facts, compute)
     return {
         "profile": plan.profile.name,
         "backbone": plan.profile.backbone,

@@ -1,23 +1,8 @@
-"""What a run will look like before it starts: the facts that the plan needs, and the plan in words."""
+"""The plan of a run in words."""
 
-import numpy as np
 import torch
 
-from scanmix_cli.data.pixels import Pixels
-from scanmix_cli.data.samples import Samples
-from scanmix_cli.workflow.plan import DataFacts, Plan
-
-
-def facts_of(samples: Samples, pixels: Pixels) -> DataFacts:
-    """What the plan needs to know, from the readable training images."""
-    rows = train_rows(samples, pixels)
-    short = pixels.source_sizes[rows].min(axis=1)
-    return DataFacts(len(rows), len(samples.classes), int(np.median(short)))
-
-
-def train_rows(samples: Samples, pixels: Pixels) -> np.ndarray:
-    """int64 (N,): rows of the readable training images."""
-    return pixels.rows[samples.is_train()[pixels.rows]]
+from scanmix_cli.workflow.plan import Plan
 
 
 def describe_plan(plan: Plan) -> str:

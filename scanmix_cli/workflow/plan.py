@@ -16,21 +16,13 @@ from scanmix_cli.models.registry import build_backbone
 from scanmix_cli.profiles import fast
 from scanmix_cli.profiles.official import OFFICIAL
 from scanmix_cli.profiles.paper import PAPER
+from scanmix_cli.workflow.facts import DataFacts
 from scanmix_cli.workflow.request import PROFILES, Given, Request
 
 FORWARD_SHARE = 1 / 3  # cost of a forward pass, as a share of a training pass
 CLEAN_SHARE = 0.7  # assumed share of labels in the clean set, for estimates only
 SAFETY = 0.85  # share of a time budget that training may plan with; the rest is decoding, judging, writing
 PROBE_IMAGES = {"cpu": 64, "cuda": 512, "mps": 128}
-
-
-@dataclass(frozen=True)
-class DataFacts:
-    """What the plan looks at: training images, classes, median of the images' short sides in pixels."""
-
-    images: int
-    classes: int
-    short_side: int
 
 
 @dataclass(frozen=True)

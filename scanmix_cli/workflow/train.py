@@ -43,7 +43,8 @@ from scanmix_cli.report.table import build_report
 from scanmix_cli.report.thumbnails import from_pixels, from_run
 from scanmix_cli.version import __version__
 from scanmix_cli.workflow.classifier import Classifier, make_classifier, save_classifier
-from scanmix_cli.workflow.outlook import describe_plan, device_name, facts_of, train_rows
+from scanmix_cli.workflow.facts import facts_of, train_rows
+from scanmix_cli.workflow.outlook import describe_plan, device_name
 from scanmix_cli.workflow.plan import Plan, check_names, make_plan
 from scanmix_cli.workflow.request import Given, Request
 from scanmix_cli.workflow.reviewed import TrainingLabels, given_labels, read_reviewed
