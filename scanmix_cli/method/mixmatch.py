@@ -21,7 +21,6 @@ from scanmix_cli.method.losses import (
     uniform_prior,
 )
 from scanmix_cli.method.settings import MixMatchSettings
-from scanmix_cli.models.network import ScanMixNet
 from scanmix_cli.models.norm_act import forward_groups
 
 
@@ -56,7 +55,9 @@ class MixMatchStep:
     ) -> None:
         self.learner, self.peer, self.images = learner, peer, images
         self.settings, self.context = settings, context
-        self.view = Augmentation(images, settings.view, context)
+        self.view = self.guess_view = Augmentation(images, settings.view, context)
+        if settings.guess_view:
+            self.guess_view = Augmentation(images, settings.guess_view, context)
         self.one_hot = nn.functional.one_hot(images.labels.clamp_min(0), images.classes).float()
         self.posterior = torch.zeros(len(images), device=context.device)
         self.prior = uniform_prior(images.classes, context.device)
@@ -91,8 +92,10 @@ class MixMatchStep:
     def step(self, labelled: Tensor, unlabelled: Tensor, share: Tensor, weight: Tensor) -> Tensor:
         """One gradient step on rows (B,) of each side; returns the losses L_x, L_u, L_r as (3,)."""
         learner, batch = self.learner, len(labelled)
-        inputs = self.view(torch.cat([labelled, labelled, unlabelled, unlabelled]))
-        targets = self.targets(inputs, labelled, batch)
+        rows = torch.cat([labelled, labelled, unlabelled, unlabelled])
+        inputs = self.view(rows)
+        guessed_from = inputs if self.guess_view is self.view else self.guess_view(rows)
+        targets = self.targets(guessed_from, labelled, batch)
         order = torch.rand(4 * batch, generator=self.context.generator, device=inputs.device).argsort()
         if not self.settings.mix_unlabelled:
             order = order[: 2 * batch]
@@ -111,20 +114,15 @@ class MixMatchStep:
 
     @torch.no_grad()
     def targets(self, inputs: Tensor, labelled: Tensor, batch: int) -> Tensor:
-        """Label distributions (4B, C) of the views [x, x', u, u'] in `inputs`."""
+        """Label distributions (4B, C) of the views [x, x', u, u'] in `inputs`.
+
+        The trained network guesses in training mode, each view with batch statistics of its own, as released. Its
+        running statistics will not do: they are those of mixed images, and guesses by them drift to a single class.
+        """
         net, temperature = self.learner.net, self.settings.temperature
         with self.context.compute.autocast():
-            x, x2, u, u2 = self._own_guesses(net, inputs).float().softmax(1).chunk(4)
+            x, x2, u, u2 = forward_groups(net, net.backbone, inputs, 4).float().softmax(1).chunk(4)
             peer = self.peer(inputs[2 * batch :]).float().softmax(1)
         q_u = co_guess((u, u2), (peer[:batch], peer[batch:]), temperature)
         q_x = co_refine(self.one_hot[labelled], self.posterior[labelled], (x, x2), temperature)
         return torch.cat([q_x, q_x, q_u, q_u])
-
-    def _own_guesses(self, net: ScanMixNet, inputs: Tensor) -> Tensor:
-        """Logits of the four views; in training mode each view has batch statistics of its own, as released."""
-        if self.settings.guess_mode == "train":
-            return forward_groups(net, net.backbone, inputs, 4)
-        net.eval()
-        logits = net(inputs)
-        net.train()
-        return logits

@@ -107,8 +107,8 @@ class MixMatchSettings:
     lambda_u: float = 25.0
     rampup: PositiveInt = 16
     mix_unlabelled: bool = True  # False: the WebVision, Red and Clothing1M variant without the unlabelled loss
-    guess_mode: Literal["train", "eval"] = "train"  # batch norm of the trained network while it guesses
     view: str = "weak"
+    guess_view: str = ""  # views that labels are guessed from; "": those that are trained on
     steps: int = 0  # steps an epoch; 0: one pass over the labelled set
     epoch_images: int = 0  # 0: all; Clothing1M draws a fresh random subset each epoch
 

@@ -1,7 +1,8 @@
 """`fast` and `auto`: our schedules in minutes instead of days, one configuration for every kind and rate of noise.
 
-`fast` starts from the released settings with larger batches, separate optimisers, guesses in evaluation mode and
-guards; epochs follow from the number of images, so that small sets see enough steps and large ones end in time.
+`fast` starts from the released settings with larger batches, separate optimisers, labels guessed from weak views
+whatever is trained on, and guards; epochs follow from the number of images, so that small sets see enough steps and
+large ones end in time.
 """
 
 from dataclasses import replace
@@ -35,9 +36,7 @@ GPU = Profile(
     warmup=WarmupSettings(epochs=5, batch_size=256, view="weak"),
     gate=GateSettings(),
     split=SplitSettings(clip_percentile=99.9, max_iter=100),
-    mixmatch=MixMatchSettings(
-        epochs=70, batch_size=128, steps=60, rate_drops=(55,), lambda_u=25.0, guess_mode="eval"
-    ),
+    mixmatch=MixMatchSettings(epochs=70, batch_size=128, steps=60, rate_drops=(55,), lambda_u=25.0, guess_view="weak"),
     clustering=ClusteringSettings(batch_size=512, steps=50),
     supervised=SupervisedSettings(epochs=60, batch_size=256, learning_rate=0.05),
 )
@@ -56,7 +55,7 @@ CPU = replace(
         alpha=1.0,
         lambda_u=10.0,
         rampup=4,
-        guess_mode="eval",
+        guess_view="weak",
     ),
     clustering=ClusteringSettings(batch_size=128),
     supervised=SupervisedSettings(epochs=40, batch_size=64, learning_rate=0.03),

@@ -214,7 +214,7 @@ def test_scan_starts_from_the_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
 def mixmatch_step(**changes: object) -> MixMatchStep:
     context, profile = toy_context(), toy_profile()
     learners = pair(profile, context)
-    settings = replace(profile.mixmatch, batch_size=8, view="test", **changes)  # type: ignore[arg-type]
+    settings = replace(profile.mixmatch, **{"batch_size": 8, "view": "test", **changes})  # type: ignore[arg-type]
     return MixMatchStep(learners[0], learners[1].net, IMAGES, settings, context)
 
 
@@ -242,14 +242,33 @@ def test_targets_trust_the_given_label_as_far_as_the_peer_does() -> None:
     own, peer = step.learner.net, step.peer.eval()
     own.train()
     targets = step.targets(inputs, labelled, 8)
-    own.eval()
     with torch.no_grad():
-        guess, other = own(inputs).softmax(1), peer(inputs).softmax(1)
+        guess, other = torch.cat([own(view) for view in inputs.chunk(4)]).softmax(1), peer(inputs).softmax(1)
     expected = torch.cat([step.one_hot[labelled[:4]], guess[4:8]])
     torch.testing.assert_close(targets[:8], expected)
     torch.testing.assert_close(targets[8:16], expected)
     torch.testing.assert_close(targets[16:24], (guess[16:24] + other[16:24]) / 2)
     torch.testing.assert_close(targets[24:], targets[16:24])
+
+
+@pytest.mark.parametrize(("guess_view", "views"), [("", ["strong"]), ("weak", ["strong", "weak"])])
+def test_labels_are_guessed_from_the_view_that_the_profile_names(
+    guess_view: str, views: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = mixmatch_step(view="strong", guess_view=guess_view)
+    seen: list[tuple[str, torch.Tensor]] = []
+    original = mixmatch.Augmentation.__call__
+
+    def record(self: mixmatch.Augmentation, *rows: torch.Tensor) -> torch.Tensor:
+        seen.append((self.name, original(self, *rows)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(mixmatch.Augmentation, "__call__", record)
+    targets_of: list[torch.Tensor] = []
+    monkeypatch.setattr(step, "targets", lambda inputs, *_: targets_of.append(inputs) or torch.full((32, CLASSES), 0.2))
+    step.step(torch.arange(8), torch.arange(8, 16), torch.tensor(0.9), torch.tensor(3.0))
+    assert [name for name, _ in seen] == views
+    assert targets_of[0] is seen[-1][1]
 
 
 def test_weight_of_the_unlabelled_loss_rises_from_step_to_step() -> None:

@@ -168,7 +168,7 @@ def test_semi_supervised_step(
     semi = OFFICIAL[row].mixmatch
     assert (semi.batch_size, semi.learning_rate, semi.momentum, semi.weight_decay) == (batch, rate, 0.9, decay)
     assert (semi.alpha, semi.lambda_u, semi.mix_unlabelled, semi.view) == (alpha, lambda_u, mixed, view)
-    assert (semi.temperature, semi.rampup, semi.guess_mode) == (0.5, 16, "train")
+    assert (semi.temperature, semi.rampup, semi.guess_view) == (0.5, 16, "")
     assert (semi.steps, semi.epoch_images) == ((1000, 64_000) if row == "clothing1m" else (0, 0))
 
 

@@ -129,6 +129,6 @@ def test_our_own_profiles_have_the_guards_and_none_of_the_accidents(profile: fas
     assert not profile.clustering.shared_momentum
     assert not profile.clustering.legacy_zero_grad
     assert profile.split.clip_percentile == 99.9
-    assert profile.mixmatch.guess_mode == "eval"
+    assert profile.mixmatch.guess_view == "weak", "whatever view the gate chooses to train on"
     assert all(drop < profile.mixmatch.epochs for drop in profile.mixmatch.rate_drops)
     assert profile.mixmatch.rampup < profile.mixmatch.epochs
