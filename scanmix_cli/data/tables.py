@@ -193,7 +193,7 @@ def _read_parquet(path: Path) -> Table:
 
     try:
         table = pyarrow.parquet.read_table(path)
-    except (pyarrow.ArrowException, OSError) as error:
+        cells = [column.to_pylist() for column in table.columns]
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:  # text or dates that are none
         raise DataError(f"{path} cannot be read as Parquet ({str(error).splitlines()[0]}); write it anew") from None
-    names = _header(table.column_names)
-    return Table(path, {name: column.to_pylist() for name, column in zip(names, table.columns, strict=True)})
+    return Table(path, dict(zip(_header(table.column_names), cells, strict=True)))

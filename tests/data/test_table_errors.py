@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from scanmix_cli.data.sources import read_samples
@@ -134,3 +135,11 @@ def test_damaged_parquet_is_refused(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_bytes(b"PAR1 and nothing more")
     with pytest.raises(DataError, match=r"t\.parquet cannot be read as Parquet"):
         read_samples(tmp_path / "t.parquet")
+
+
+def test_parquet_whose_text_is_no_utf8_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"file_name": ["aaaa.png", "b.png"], "label": ["cat", "dog"]}).to_parquet(path, compression=None)
+    path.write_bytes(path.read_bytes().replace(b"aaaa.png", b"aaa\xff.png"))
+    with pytest.raises(DataError, match=r"t\.parquet cannot be read as Parquet \('utf-8' codec can't decode"):
+        read_samples(path)
