@@ -9,6 +9,7 @@ import torch
 from scanmix_cli.errors import SettingsError
 
 PRECISIONS = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
+LOSS_SCALE = 1024.0  # fp16 only: keeps gradients above its smallest number, 6e-8
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,15 @@ class Compute:
         if dtype is None:
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, dtype=dtype)
+
+    def backward(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
+        """Gradients of `loss` for what `optimizer` trains; in fp16 scaled on their way through the network."""
+        if self.precision != "fp16":
+            loss.backward()
+            return
+        (loss * LOSS_SCALE).backward()
+        trained = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        torch._foreach_div_([parameter.grad for parameter in trained if parameter.grad is not None], LOSS_SCALE)
 
 
 def choose_compute(device: str = "auto", precision: str = "auto") -> Compute:

@@ -54,6 +54,6 @@ class ClusteringStep:
             anchors, others = forward_groups(net.cluster_logits, net.backbone, inputs, 2).chunk(2)
         loss = scan_loss(anchors, others, self.settings.entropy_weight)
         self.learner.zero_grad(optimizer)
-        loss.backward()
+        self.context.compute.backward(loss, optimizer)
         optimizer.step()
         return loss.detach()

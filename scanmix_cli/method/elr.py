@@ -78,7 +78,7 @@ class ElrStep:
         regulariser = early_learning_regulariser(logits.float().softmax(1), mixed_targets)
         loss = soft_cross_entropy(logits, labels) + self.settings.elr_weight * regulariser
         self.optimizer.zero_grad()
-        loss.backward()
+        self.context.compute.backward(loss, self.optimizer)
         self.optimizer.step()
         with torch.no_grad():
             torch._foreach_lerp_(list(self.averaged.parameters()), list(self.net.parameters()), 1 - WEIGHT_MOMENTUM)

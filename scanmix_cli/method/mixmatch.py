@@ -108,7 +108,7 @@ class MixMatchStep:
         if self.settings.mix_unlabelled:
             loss_u = squared_error(logits[2 * batch :], mixed_targets[2 * batch :])
         learner.zero_grad(learner.optimizer)
-        (loss_x + weight * loss_u + loss_r).backward()
+        self.context.compute.backward(loss_x + weight * loss_u + loss_r, learner.optimizer)
         learner.optimizer.step()
         return torch.stack([loss_x, loss_u, loss_r]).detach()
 

@@ -76,7 +76,7 @@ def train_moco(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSetti
             queries = net(queries_view)
         loss = info_nce(queries, keys, queue.keys.clone(), settings.temperature)
         optimizer.zero_grad()
-        loss.backward()
+        context.compute.backward(loss, optimizer)
         optimizer.step()
         queue.push(keys)
         return loss.detach()

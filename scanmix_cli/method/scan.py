@@ -46,7 +46,7 @@ def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: S
             anchors, others = forward_groups(net.cluster_logits, net.backbone, inputs, 2).chunk(2)
         loss = scan_loss(anchors, others, settings.entropy_weight)
         optimizer.zero_grad()
-        loss.backward()
+        context.compute.backward(loss, optimizer)
         optimizer.step()
         return loss.detach()
 

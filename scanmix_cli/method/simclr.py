@@ -24,7 +24,7 @@ def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSet
         first, second = outputs.chunk(2)
         loss = nt_xent(first, second, settings.temperature, settings.symmetric)
         optimizer.zero_grad()
-        loss.backward()
+        context.compute.backward(loss, optimizer)
         optimizer.step()
         return loss.detach()
 

@@ -46,7 +46,7 @@ def train_supervised(
             logits = net(to_layout(mixed))
         loss = soft_cross_entropy(logits, targets)
         optimizer.zero_grad()
-        loss.backward()
+        context.compute.backward(loss, optimizer)
         optimizer.step()
         return loss.detach()
 

@@ -32,7 +32,7 @@ class WarmupStep:
         if self.settings.confidence_penalty:
             loss = loss + negative_entropy(logits)
         self.learner.zero_grad(optimizer)
-        loss.backward()
+        self.context.compute.backward(loss, optimizer)
         if self.settings.clip_norm > 0:
             own = [parameter for group in optimizer.param_groups for parameter in group["params"]]
             torch.nn.utils.clip_grad_norm_(own, self.settings.clip_norm)

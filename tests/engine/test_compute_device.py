@@ -50,3 +50,16 @@ def test_seeded_weights_do_not_touch_the_global_state() -> None:
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_small_gradients_survive_half_precision() -> None:
+    weight = torch.nn.Parameter(torch.tensor([2.0]))
+    optimizer = torch.optim.SGD([weight], lr=1.0)
+    gradients = {}
+    for precision in ("fp32", "fp16"):
+        optimizer.zero_grad()
+        choose_compute("cpu", precision).backward(1e-8 * weight.half().float().sum(), optimizer)
+        assert weight.grad is not None
+        gradients[precision] = weight.grad.item()
+    assert gradients["fp32"] == 0.0, "what happens without scaling: below the smallest number of the half-precision part"
+    assert gradients["fp16"] == pytest.approx(1e-8, rel=0.01)
