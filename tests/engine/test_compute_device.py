@@ -61,5 +61,5 @@ def test_small_gradients_survive_half_precision() -> None:
         choose_compute("cpu", precision).backward(1e-8 * weight.half().float().sum(), optimizer)
         assert weight.grad is not None
         gradients[precision] = weight.grad.item()
-    assert gradients["fp32"] == 0.0, "what happens without scaling: below the smallest number of the half-precision part"
+    assert gradients["fp32"] == 0.0, "what happens without scaling: too small for half precision"
     assert gradients["fp16"] == pytest.approx(1e-8, rel=0.01)
