@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted
@@ -18,7 +19,7 @@ from scanmix_cli.report.page.run_data import read_run
 from scanmix_cli.report.places import image_paths
 from scanmix_cli.report.runs import latest_run, resolve_run
 from scanmix_cli.report.select import select
-from scanmix_cli.report.terminal import suspects_table
+from scanmix_cli.report.terminal import pairs_table, suspects_table
 from scanmix_cli.report.thumbnails import NEARBY, from_files
 
 SCREEN = 50  # rows shown on the terminal when nobody said how many
@@ -74,7 +75,7 @@ def report(
         typer.echo(f"{counted(len(rows), 'row')} written to {out}", err=True)
     else:
         limited = top is None and review_budget is None and not everything
-        _show(rows, SCREEN if limited else len(rows))
+        _show(rows, SCREEN if limited else len(rows), image_paths(folder, whole, summary))
 
 
 def _answer(folder: Path, out: Path | None, rows: pd.DataFrame, summary: dict[str, Any]) -> dict[str, Any]:
@@ -87,12 +88,15 @@ def _answer(folder: Path, out: Path | None, rows: pd.DataFrame, summary: dict[st
     }
 
 
-def _show(rows: pd.DataFrame, limit: int) -> None:
+def _show(rows: pd.DataFrame, limit: int, paths: list[str]) -> None:
     if rows.empty:
         typer.echo("No row fits the choice; `scanmix report --top 20` shows the 20 most suspect ones.", err=True)
         return
     console = Console()
-    console.print(suspects_table(rows.head(limit), console))
+    console.print(suspects_table(rows.head(limit), console, paths))
+    pairs = pairs_table(rows, console)
+    if pairs.row_count > 1:
+        console.print(Text("commonest changes", style="bold"), pairs, sep="\n")
     if len(rows) > limit:
         typer.echo(f"{limit} of {len(rows)} rows shown: add `--out noisy.csv` to write all of them.", err=True)
 

@@ -1,5 +1,7 @@
 """The report on a terminal: ranked suspects, and what to read at the end of a run."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,30 +18,58 @@ from scanmix_cli.report.files import BAD_FILES, CLEANED, REPORT
 
 ACTION_STYLES = {"relabel": "yellow", "review": "cyan", "drop": "red"}
 PANEL_WIDTH = 78
+PAIRS = 5  # the commonest changes of label so many are shown
+BAR = 24  # columns of the longest bar
 
 
-def suspects_table(rows: pd.DataFrame, console: Console) -> Table:
+def suspects_table(rows: pd.DataFrame, console: Console, paths: Sequence[str] | None = None) -> Table:
     """Rank, file, given → suggested label, probability that the label is wrong, action; fits 80 columns.
 
-    Long names are folded, not cut, so that they can be copied.
+    Long names are folded, not cut, so that they can be copied. `paths`: the file of every row of the whole report, to
+    which the names then link on a terminal that shows links.
     """
-    arrow = "→" if (console.encoding or "").lower().startswith("utf") else "->"
+    arrow = _arrow(console)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("file", overflow="fold")
     table.add_column(f"given {arrow} suggested", overflow="fold")
     table.add_column("p wrong", justify="right", no_wrap=True)
     table.add_column("action", no_wrap=True)
-    for row in records(rows):
+    for number, row in zip(rows.index, records(rows), strict=True):
         rank, wrong, action = row["rank"], row["p_mislabeled"], row["suggested_action"]
+        link = "" if paths is None else f"link {Path(paths[number]).absolute().as_uri()}"
         table.add_row(
             "-" if rank is None else str(rank),
-            Text(printable(row["filename"], console.encoding)),
+            Text(printable(row["filename"], console.encoding), style=link),
             Text(printable(_change(row, arrow), console.encoding)),
             "-" if wrong is None else f"{wrong:.3f}",
             Text(action or "-", style=ACTION_STYLES.get(action, "")),
         )
     return table
+
+
+def pairs_table(rows: pd.DataFrame, console: Console) -> Table:
+    """The commonest changes, given → suggested label, of the rows whose label is an issue, with counts and bars."""
+    arrow, mark = _arrow(console), "█" if _is_unicode(console) else "#"
+    changed = rows[rows["is_label_issue"].fillna(False).astype(bool)]
+    counts = changed.groupby(["given_label", "suggested_label"], sort=True).size()
+    commonest = counts.sort_values(ascending=False, kind="stable").head(PAIRS)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for (given, suggested), count in commonest.items():
+        change = Text(printable(f"{given} {arrow} {suggested}", console.encoding))
+        table.add_row(change, str(count), mark * max(round(BAR * count / commonest.iloc[0]), 1))
+    return table
+
+
+def _arrow(console: Console) -> str:
+    return "→" if _is_unicode(console) else "->"
+
+
+def _is_unicode(console: Console) -> bool:
+    return (console.encoding or "").lower().startswith("utf")
 
 
 def printable(text: str, encoding: str) -> str:

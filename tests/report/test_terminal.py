@@ -1,6 +1,7 @@
 """The table and the closing lines as a person reads them."""
 
 import io
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -8,7 +9,7 @@ from report_run import Run
 from rich.console import Console
 
 from scanmix_cli.report.page.run_data import ranked_issues
-from scanmix_cli.report.terminal import closing_panel, printable, suspects_table
+from scanmix_cli.report.terminal import closing_panel, pairs_table, printable, suspects_table
 
 
 def shown(rows: pd.DataFrame, encoding: str = "utf-8") -> list[str]:
@@ -50,6 +51,32 @@ def test_long_names_are_folded_and_whole(run: Run) -> None:
     assert max(len(line) for line in lines) <= 80
     body = "".join(line.split("   ")[0 if k else 1].strip() for k, line in enumerate(lines[3:-1]))
     assert body.replace(" ", "") == name
+
+
+def test_names_link_to_their_files_on_a_terminal_that_can(run: Run) -> None:
+    rows, paths = ranked_issues(run.report).head(1), [f"data/{k} #.png" for k in range(len(run.report))]
+    for terminal in (True, False):
+        console = Console(file=io.StringIO(), width=80, color_system="standard" if terminal else None)
+        console.print(suspects_table(rows, console, paths))
+        link = Path(paths[rows.index[0]]).absolute().as_uri()
+        assert link.endswith("/data/1%20%23.png")
+        assert (link in console.file.getvalue()) == terminal  # type: ignore[attr-defined]
+
+
+def test_commonest_changes_have_bars() -> None:
+    changes = [("a", "b")] * 4 + [("b", "a")] * 2 + [("a", "\x1b")] + [("a", "c")]
+    frame = pd.DataFrame(changes, columns=["given_label", "suggested_label"])
+    frame["is_label_issue"] = pd.array([True] * 7 + [False], dtype="boolean")
+    for encoding, mark, arrow in (("utf-8", "█", "→"), ("ascii", "#", "->")):
+        file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        console = Console(file=file, width=80)
+        console.print(pairs_table(frame, console))
+        file.seek(0)
+        assert [line.split() for line in file.read().splitlines()] == [
+            ["a", arrow, "b", "4", mark * 24],
+            ["b", arrow, "a", "2", mark * 12],
+            ["a", arrow, "\\x1b", "1", mark * 6],
+        ]
 
 
 @pytest.mark.parametrize(
