@@ -18,7 +18,7 @@ _SIGNS = {
     "webvision": ("info/train_filelist_google.txt",),
     "clothing1m": ("noisy_train_key_list.txt",),
 }
-_EXTRAS = {"cleanlab": "method cleanlab", "matplotlib": "plots"}
+_EXTRAS = {"cleanlab": "method cleanlab"}
 
 
 def listing(data_dir: Path) -> dict[str, Any]:

@@ -1,11 +1,10 @@
 """Figures of a results folder, PNG and SVG: accuracy curves, loss histograms, clean-set precision and recall,
-reliability diagrams. Needs matplotlib, which is an extra."""
+reliability diagrams."""
 
 import csv
 import re
 from collections.abc import Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from scanmix_cli.bench.compare import comparable
 from scanmix_cli.files import write_file
 
 FOLDER = "plots"
-MISSING = "no plots: matplotlib is not installed; pip install scanmix-cli[bench]"
 CLEAN, NOISY = "#2a7fba", "#d1495b"  # right and wrong labels
 COLORS = {  # of the methods, the same in every figure; Okabe and Ito's, which colour-blind readers can tell apart
     "scanmix": "#0072b2",
@@ -38,7 +36,7 @@ Run = tuple[str, int]  # method and seed: a line of a figure
 
 
 def draw_all(out: Path, cells: Sequence[dict[str, Any]]) -> list[Path]:
-    """Every figure the cells have data for, below `out/plots`; nothing without matplotlib (`can_draw`)."""
+    """Every figure the cells have data for, below `out/plots`."""
     (out / FOLDER).mkdir(parents=True, exist_ok=True)
     paths = []
     for group in comparable(cells):
@@ -59,11 +57,6 @@ def draw_all(out: Path, cells: Sequence[dict[str, Any]]) -> list[Path]:
             figures[f"loss-{method}-seed-{seed}"] = loss_histogram(found, f"{title}: {method}, seed {seed}")
         paths += [path for kind, figure in figures.items() if figure for path in _save(out, f"{stem}-{kind}", figure)]
     return paths
-
-
-def can_draw() -> bool:
-    """matplotlib is there."""
-    return find_spec("matplotlib") is not None
 
 
 def read_metrics(path: Path) -> list[dict[str, str]]:
@@ -160,7 +153,7 @@ def _legend(axes: Any) -> None:
 
 def _figure(title: str, width: float = 6.0, height: float = 4.0, columns: int = 1) -> tuple[Any, list[Any]]:
     """A figure and its panels side by side."""
-    from matplotlib.figure import Figure  # an extra; without pyplot there is no global state
+    from matplotlib.figure import Figure  # slow to import; without pyplot there is no global state
 
     figure = Figure(figsize=(width if columns == 1 else 4.5 * columns, height), layout="constrained")
     figure.suptitle(title, fontsize="medium")

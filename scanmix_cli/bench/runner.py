@@ -17,7 +17,7 @@ from scanmix_cli.bench.cleanlab_method import require_cleanlab
 from scanmix_cli.bench.encoder import Encoder, shared_encoder
 from scanmix_cli.bench.injected import NoisyLabels, clean_labels, noisy_labels
 from scanmix_cli.bench.method_run import MethodRun, image_set, run_method
-from scanmix_cli.bench.plots import MISSING, can_draw, draw_all
+from scanmix_cli.bench.plots import draw_all
 from scanmix_cli.bench.protocol import bench_profile, check_stages
 from scanmix_cli.bench.request import CLEANLAB, PRETRAINED, BenchRequest
 from scanmix_cli.bench.results import write_results
@@ -58,10 +58,7 @@ def run_bench(request: BenchRequest, reporter: Reporter) -> list[dict[str, Any]]
         for method in request.methods:
             run_cell(bench, given, method, seed)
     cells = publish(bench)
-    if can_draw():
-        draw_all(request.out, cells)
-    else:
-        reporter.message(MISSING)
+    draw_all(request.out, cells)
     return cells
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scanmix_cli.bench import plots, runner
+from scanmix_cli.bench import plots
 from scanmix_cli.bench.compare import SETTINGS
 from scanmix_cli.bench.request import KNOWN_METHODS
 
@@ -29,7 +29,6 @@ def evidence() -> dict[str, np.ndarray]:
 
 
 def test_four_kinds_of_figures_as_png_and_svg(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="plots need the extra bench")
     rows = "stage,epoch,test_accuracy,clean_precision,clean_recall\nwarmup,1,0.3,,\nscanmix,1,0.5,0.9,0.4\n"
     paths = plots.draw_all(tmp_path, make(tmp_path, evidence(), rows))
     kinds = ("accuracy", "clean-set", "reliability", "loss-scanmix-seed-0")
@@ -41,7 +40,6 @@ def test_four_kinds_of_figures_as_png_and_svg(tmp_path: Path) -> None:
 
 
 def test_the_mixture_is_drawn_over_both_kinds_of_labels(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="plots need the extra bench")
     (axes,) = plots.loss_histogram(evidence(), "toy: scanmix, seed 0").axes
     low, high = axes.lines
     assert (low.get_label(), high.get_label()) == ("clean, fitted", "noisy, fitted")
@@ -53,7 +51,6 @@ def test_the_mixture_is_drawn_over_both_kinds_of_labels(tmp_path: Path) -> None:
 
 
 def test_seeds_of_a_method_share_a_colour_and_a_word_in_the_legend() -> None:
-    pytest.importorskip("matplotlib", reason="plots need the extra bench")
     rows = [{"clean_precision": "0.25", "clean_recall": "0.5"}, {"clean_precision": "", "clean_recall": "0.75"}]
     runs = {("scanmix", 0): rows, ("scanmix", 1): rows, ("dividemix", 0): rows}
     precision, recall = plots.curves(runs, {"clean_precision": "precision", "clean_recall": "recall"}, "toy").axes
@@ -65,7 +62,6 @@ def test_seeds_of_a_method_share_a_colour_and_a_word_in_the_legend() -> None:
 
 
 def test_without_truth_or_values_there_is_no_figure() -> None:
-    pytest.importorskip("matplotlib", reason="plots need the extra bench")
     assert plots.loss_histogram({"given": np.zeros(3)}, "scan") is None
     assert plots.reliability_diagram({("scan", 0): {}}, "toy") is None
     assert plots.curves({("scan", 0): [{"stage": "scan"}]}, {"test_accuracy": "accuracy"}, "toy") is None
@@ -74,15 +70,3 @@ def test_without_truth_or_values_there_is_no_figure() -> None:
 def test_every_method_has_a_colour_of_its_own() -> None:
     assert plots.COLORS.keys() == set(KNOWN_METHODS)
     assert len(set(plots.COLORS.values())) == len(KNOWN_METHODS)
-
-
-def test_without_matplotlib_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from test_bench_run import Heard, request
-    from toy_sets import write_folder
-
-    write_folder(tmp_path / "own", per_class=2, held_out=1)
-    monkeypatch.setattr(runner, "can_draw", lambda: False)
-    heard = Heard()
-    runner.run_bench(request(tmp_path, ("cross-entropy",)), heard)
-    assert heard.texts[-1] == "no plots: matplotlib is not installed; pip install scanmix-cli[bench]"
-    assert not (tmp_path / "out" / "plots").exists()
