@@ -1,26 +1,20 @@
-"""Backbones by name."""
+"""Backbones by name. Each is imported when it is built: timm and torchvision take seconds and 250 MiB."""
 
-from collections.abc import Callable
 from difflib import get_close_matches
+from importlib import import_module
 
-import timm
 from torch import nn
-
-from .inception import InceptionResNetV2
-from .resnet import PreActResNet18, ResNet18, ResNet50
-from .small import SmallResNet
-from .timm_backbone import TimmBackbone
 
 TIMM_PREFIX = "timm:"
 
-_BUILDERS: dict[str, Callable[[], nn.Module]] = {
-    "small": SmallResNet,
-    "resnet18-cifar": ResNet18,
-    "preact-resnet18-cifar": PreActResNet18,
-    "resnet50": ResNet50,
-    "inception-resnet-v2": InceptionResNetV2,
+_CLASSES = {  # module and class
+    "small": ("small", "SmallResNet"),
+    "resnet18-cifar": ("resnet", "ResNet18"),
+    "preact-resnet18-cifar": ("resnet", "PreActResNet18"),
+    "resnet50": ("resnet50", "ResNet50"),
+    "inception-resnet-v2": ("inception", "InceptionResNetV2"),
 }
-BACKBONES = tuple(_BUILDERS)
+BACKBONES = tuple(_CLASSES)
 
 
 def build_backbone(name: str) -> nn.Module:
@@ -30,15 +24,20 @@ def build_backbone(name: str) -> nn.Module:
     Raises ValueError for any other name, with the known and the nearest ones.
     """
     if name.startswith(TIMM_PREFIX):
+        from .timm_backbone import TimmBackbone
+
         return TimmBackbone(_known_timm_name(name.removeprefix(TIMM_PREFIX)))
-    if name not in _BUILDERS:
+    if name not in _CLASSES:
         choices = f"{', '.join(BACKBONES)}, or {TIMM_PREFIX}NAME for a timm model"
         raise ValueError(f"unknown backbone {name!r}{_nearest(name, BACKBONES)}: choose one of {choices}")
-    return _BUILDERS[name]()
+    module, backbone = _CLASSES[name]
+    return getattr(import_module(f".{module}", __package__), backbone)()
 
 
 def _known_timm_name(name: str) -> str:
     """`name`, which may carry a pre-training tag after a dot, if timm has that architecture."""
+    import timm
+
     if timm.is_model(name):
         return name
     nearest = _nearest(name, tuple(timm.list_models()))

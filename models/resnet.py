@@ -1,4 +1,4 @@
-"""ResNets: 18 layers with a stem for small images, and the 50-layer network for large ones.
+"""ResNets of 18 layers with a stem for small images.
 
 `ResNet18` is the network of the released ScanMix, SCAN and C2D code; `PreActResNet18` is the one the ScanMix and
 DivideMix papers name. Both keep full resolution in the stem (3x3 convolution, stride 1, no max-pool).
@@ -6,7 +6,6 @@ DivideMix papers name. Both keep full resolution in the stem (3x3 convolution, s
 
 import torch
 from torch import nn
-from torchvision.models.resnet import Bottleneck, ResNet
 
 from .norm_act import norm_relu
 
@@ -117,16 +116,3 @@ class PreActResNet18(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = norm_relu(self.stages(self.conv1(x)), self.bn)
         return x.mean((2, 3))
-
-
-class ResNet50(ResNet):
-    """torchvision's ResNet-50 without its classifier: (B, 3, H, W) -> (B, 2048).
-
-    Parameter names are torchvision's, so ImageNet and MoCo-v2 checkpoints load after their `fc` rows are removed.
-    """
-
-    features = 2048
-
-    def __init__(self) -> None:
-        super().__init__(Bottleneck, [3, 4, 6, 3])
-        self.fc = nn.Identity()
