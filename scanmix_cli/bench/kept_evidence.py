@@ -1,6 +1,6 @@
 """The evidence of a cell, kept beside it: verdicts can be studied on it later, without training and without a GPU.
 
-evidence, given, clean, neighbors = load_evidence(Path("results/cells/KEY.npz"))
+evidence, given, clean, neighbors = load_cell_evidence(Path("results/cells/KEY.npz"))
 verdicts = judge(evidence, given, neighbors)
 """
 
@@ -39,7 +39,7 @@ def evidence_arrays(outcome: Outcome) -> dict[str, np.ndarray]:
     return arrays
 
 
-def load_evidence(path: Path) -> KeptEvidence:
+def load_cell_evidence(path: Path) -> KeptEvidence:
     """What `evidence_arrays` kept in the `.npz` of a cell. Raises DataError where it holds no evidence of this
     version."""
     try:

@@ -9,7 +9,7 @@ from test_bench_run import request
 from toy_sets import write_folder
 
 from scanmix_cli.bench import runner
-from scanmix_cli.bench.kept_evidence import load_evidence
+from scanmix_cli.bench.kept_evidence import load_cell_evidence
 from scanmix_cli.engine.progress import Silent
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.evidence import Evidence
@@ -30,7 +30,7 @@ def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("method", ["cross-entropy", "scanmix"])
 def test_judging_the_kept_evidence_gives_the_verdicts_of_the_run(cells: Path, method: str) -> None:
     (path,) = cells.glob(f"*-{method}-seed0-*.npz")
-    evidence, given, clean, neighbors = load_evidence(path)
+    evidence, given, clean, neighbors = load_cell_evidence(path)
     assert (neighbors is None) == (method == "cross-entropy")
     assert clean is not None
     assert clean.tolist() == np.repeat(np.arange(3), 8).tolist()
@@ -47,7 +47,7 @@ def test_judging_the_kept_evidence_gives_the_verdicts_of_the_run(cells: Path, me
 def test_a_cell_without_evidence_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", given=np.zeros(3))
     with pytest.raises(DataError, match=r"a\.npz holds no observations, .* of the evidence: run the cell again"):
-        load_evidence(tmp_path / "a.npz")
+        load_cell_evidence(tmp_path / "a.npz")
     (tmp_path / "b.npz").write_bytes(b"text")
     with pytest.raises(DataError, match=r"b\.npz cannot be read .*: name the \.npz file of a finished cell"):
-        load_evidence(tmp_path / "b.npz")
+        load_cell_evidence(tmp_path / "b.npz")
