@@ -263,6 +263,7 @@ def test_paper_gets_the_first_suspects_without_the_controls(open_page: Any) -> N
     page = open_page()
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.evaluate("page.redraw()")  # as after the change of size that the paper is
     assert page.locator(".card").count() == 60
     assert page.locator("#paper").inner_text() == "On paper: the first 60 of 60 chosen suspects."
     assert not page.locator("#filters").is_visible()

@@ -1,5 +1,5 @@
 // The suspects: filters, order, and a list of which only the visible part exists.
-page.deck = { view: [], columns: 1, rowHeight: 1, cards: new Map(), active: 0 };
+page.deck = { view: [], columns: 1, rowHeight: 1, cards: new Map(), active: 0, onPaper: false };
 
 page.card = (place) => {
   const { deck } = page;
@@ -76,6 +76,7 @@ page.place = (card, place) => {
 // Make the cards in and around the visible part, and drop the others but the one that has the focus.
 page.draw = () => {
   const { deck } = page;
+  if (deck.onPaper) return page.keep(0, Math.min(PRINTED, deck.view.length));
   const box = page.byId("deck");
   const spare = 2 * deck.rowHeight;
   const first = Math.max(0, Math.floor((box.scrollTop - spare) / deck.rowHeight)) * deck.columns;
@@ -216,12 +217,19 @@ page.listKeys = (event) => {
 };
 
 // On paper there is no scrolling: the first cards of the choice, in the flow of the page.
+// The narrower paper also counts as a change of size, and draws again in between.
 const PRINTED = 60;
 page.print = () => {
-  const count = Math.min(PRINTED, page.deck.view.length);
-  page.byId("paper").textContent =
-    `On paper: the first ${count} of ${page.number(page.deck.view.length)} chosen suspects.`;
-  page.keep(0, count);
+  const { deck } = page;
+  const count = Math.min(PRINTED, deck.view.length);
+  page.byId("paper").textContent = `On paper: the first ${count} of ${page.number(deck.view.length)} chosen suspects.`;
+  deck.onPaper = true;
+  page.draw();
+};
+
+page.afterPrint = () => {
+  page.deck.onPaper = false;
+  page.redraw();
 };
 
 page.startSuspects = () => {
@@ -266,6 +274,6 @@ page.startSuspects = () => {
     page.byId("search").focus();
   });
   window.addEventListener("beforeprint", page.print);
-  window.addEventListener("afterprint", page.redraw);
+  window.addEventListener("afterprint", page.afterPrint);
   page.filter();
 };
