@@ -15,6 +15,7 @@ from scanmix_cli.engine.budget import Budget
 from scanmix_cli.engine.capture import CapturedStep, Step
 from scanmix_cli.engine.checkpoints import Checkpoints, Stateful
 from scanmix_cli.engine.compiled import CompiledFunction
+from scanmix_cli.engine.descent import Descent
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.engine.progress import Reporter, Silent
 from scanmix_cli.errors import RunError
@@ -71,6 +72,7 @@ class Context:
         metrics: Path | None = None,
     ) -> None:
         self.compute, self.seed = compute, seed
+        self.descend = Descent(compute)
         self.generator = torch.Generator(compute.device).manual_seed(seed)
         self.reporter = reporter or Silent()
         self.checkpoints = checkpoints or Checkpoints(None)

@@ -53,7 +53,5 @@ class ClusteringStep:
         with self.context.compute.autocast():
             anchors, others = forward_groups(net.cluster_logits, net.backbone, inputs, 2).chunk(2)
         loss = scan_loss(anchors, others, self.settings.entropy_weight)
-        self.learner.zero_grad(optimizer)
-        self.context.compute.backward(loss, optimizer)
-        optimizer.step()
+        self.context.descend(loss, optimizer, self.learner.legacy_zero_grad)
         return loss.detach()

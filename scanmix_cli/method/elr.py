@@ -77,9 +77,7 @@ class ElrStep:
             logits = self.net(to_layout(mixed))
         regulariser = early_learning_regulariser(logits.float().softmax(1), mixed_targets)
         loss = soft_cross_entropy(logits, labels) + self.settings.elr_weight * regulariser
-        self.optimizer.zero_grad()
-        self.context.compute.backward(loss, self.optimizer)
-        self.optimizer.step()
+        self.context.descend(loss, self.optimizer)
         with torch.no_grad():
             torch._foreach_lerp_(list(self.averaged.parameters()), list(self.net.parameters()), 1 - WEIGHT_MOMENTUM)
             for kept, fresh in zip(self.averaged.buffers(), self.net.buffers(), strict=True):

@@ -28,9 +28,6 @@ class Learner:
     def __post_init__(self) -> None:
         self.frozen = self.net
 
-    def zero_grad(self, optimizer: torch.optim.SGD) -> None:
-        optimizer.zero_grad(set_to_none=not self.legacy_zero_grad)
-
     def fill_gradients(self) -> None:
         """With `legacy_zero_grad`: zeros where a parameter never had a gradient, so that unused heads decay from the
         first step of the EM loop on, in a recorded or resumed run too. Warm-up leaves them alone, as released."""

@@ -107,9 +107,7 @@ class MixMatchStep:
         loss_u = torch.zeros_like(loss_x)
         if self.settings.mix_unlabelled:
             loss_u = squared_error(logits[2 * batch :], mixed_targets[2 * batch :])
-        learner.zero_grad(learner.optimizer)
-        self.context.compute.backward(loss_x + weight * loss_u + loss_r, learner.optimizer)
-        learner.optimizer.step()
+        self.context.descend(loss_x + weight * loss_u + loss_r, learner.optimizer, learner.legacy_zero_grad)
         return torch.stack([loss_x, loss_u, loss_r]).detach()
 
     @torch.no_grad()

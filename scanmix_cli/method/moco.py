@@ -75,9 +75,7 @@ def train_moco(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSetti
             keys = shuffled_keys(key_net, keys_view, context.generator)
             queries = net(queries_view)
         loss = info_nce(queries, keys, queue.keys.clone(), settings.temperature)
-        optimizer.zero_grad()
-        context.compute.backward(loss, optimizer)
-        optimizer.step()
+        context.descend(loss, optimizer)
         queue.push(keys)
         return loss.detach()
 

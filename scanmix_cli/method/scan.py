@@ -45,9 +45,7 @@ def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: S
         with context.compute.autocast():
             anchors, others = forward_groups(net.cluster_logits, net.backbone, inputs, 2).chunk(2)
         loss = scan_loss(anchors, others, settings.entropy_weight)
-        optimizer.zero_grad()
-        context.compute.backward(loss, optimizer)
-        optimizer.step()
+        context.descend(loss, optimizer)
         return loss.detach()
 
     captured = context.captured(step)

@@ -23,9 +23,7 @@ def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSet
             outputs = net(inputs)
         first, second = outputs.chunk(2)
         loss = nt_xent(first, second, settings.temperature, settings.symmetric)
-        optimizer.zero_grad()
-        context.compute.backward(loss, optimizer)
-        optimizer.step()
+        context.descend(loss, optimizer)
         return loss.detach()
 
     captured = context.captured(step)

@@ -45,9 +45,7 @@ def train_supervised(
         with context.compute.autocast():
             logits = net(to_layout(mixed))
         loss = soft_cross_entropy(logits, targets)
-        optimizer.zero_grad()
-        context.compute.backward(loss, optimizer)
-        optimizer.step()
+        context.descend(loss, optimizer)
         return loss.detach()
 
     captured = context.captured(step)

@@ -31,12 +31,7 @@ class WarmupStep:
         loss = F.cross_entropy(logits.float(), self.images.labels[rows])
         if self.settings.confidence_penalty:
             loss = loss + negative_entropy(logits)
-        self.learner.zero_grad(optimizer)
-        self.context.compute.backward(loss, optimizer)
-        if self.settings.clip_norm > 0:
-            own = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-            torch.nn.utils.clip_grad_norm_(own, self.settings.clip_norm)
-        optimizer.step()
+        self.context.descend(loss, optimizer, self.learner.legacy_zero_grad, self.settings.clip_norm)
         return loss.detach()
 
 
