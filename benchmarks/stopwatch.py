@@ -1,4 +1,4 @@
-"""What `speed.py` measures with: clocks around whole epochs and around calls, on random smooth pictures."""
+"""What `speed.py` and `growth.py` measure with: clocks around epochs and calls, on random smooth pictures."""
 
 import statistics
 import time
@@ -39,10 +39,10 @@ class Stopwatch(Context):
 class Bench:
     """Data, sizes and device of all sections."""
 
-    def __init__(self, device_name: str, toy: bool, seconds: float, workers: int) -> None:
+    def __init__(self, device_name: str, toy: bool, seconds: float, workers: int, count: int = IMAGES) -> None:
         self.compute = choose_compute(device_name)
         self.toy, self.seconds, self.workers = toy, seconds, workers
-        self.count = TOY_IMAGES if toy else IMAGES
+        self.count = TOY_IMAGES if toy and count == IMAGES else count
         self.profile = replace(CIFAR10, backbone="small") if toy else CIFAR10
         device = self.compute.device
         self.everything = torch.arange(self.count, device=device)
