@@ -66,7 +66,7 @@ def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
         return None if value is False and inner is not bool else _typed(inner, value, where, base)
     if typing.get_origin(hint) is typing.Literal:
         if value not in typing.get_args(hint):
-            raise SettingsError(f"{where} must be one of {', '.join(typing.get_args(hint))}; got {value!r}")
+            raise SettingsError(f"{where} must be one of {', '.join(map(str, typing.get_args(hint)))}; got {value!r}")
         return value
     if dataclasses.is_dataclass(hint):
         if not isinstance(value, dict):

@@ -9,6 +9,7 @@ from torch import Tensor
 from scanmix_cli.engine.context import Context
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.evidence.evidence import Evidence
+from scanmix_cli.method.belief_loop import run_belief_loop
 from scanmix_cli.method.elr import train_elr
 from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.learner import make_learner
@@ -20,6 +21,7 @@ from scanmix_cli.method.scan import train_scan
 from scanmix_cli.method.scanmix import run_em_loop
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.method.simclr import train_simclr
+from scanmix_cli.method.student import make_student
 from scanmix_cli.method.supervised import train_supervised
 from scanmix_cli.method.warmup import warm_up
 from scanmix_cli.models.network import ContrastiveNet, ScanMixNet
@@ -73,6 +75,10 @@ def scanmix(
     nets = _pair(images, profile, context)
     for net in nets:
         load_backbone(net, encoder)
+    if profile.beliefs is not None:
+        students = [make_student(net, encoder, profile.beliefs, context) for net in nets[: profile.beliefs.networks]]
+        evidence = run_belief_loop(students, images, profile, monitor, context)
+        return Outcome([student.averaged for student in students], evidence, neighbors)
     if profile.scan is not None:
         train_scan(nets[0], images, neighbors, profile.scan, context)
         with torch.no_grad():

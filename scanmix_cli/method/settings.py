@@ -129,6 +129,24 @@ class ClusteringSettings:
 
 
 @dataclass(frozen=True)
+class BeliefSettings:
+    """The EM loop on beliefs, ours: in place of warm-up, gate, split, MixMatch and clustering step."""
+
+    epochs: int = 100
+    batch_size: PositiveInt = 256  # images; two views of each are trained on
+    learning_rate: float = 0.05
+    final_rate_share: float = 0.02  # cosine schedule
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+    view: str = "strong"
+    alpha: float = 1.0  # MixUp of images drawn together; 0: none
+    networks: Literal[1, 2] = 2  # two teach each other, one itself
+    average: float = 0.995  # of the averaged weights, a step; they give beliefs and the final classifier
+    rounds: int = 3  # neighbours' votes are passed on so often
+    contrastive_weight: float = 0.0  # of the contrastive loss between the two views; 0: none
+
+
+@dataclass(frozen=True)
 class SupervisedSettings:
     """Plain training with the given labels: the yardsticks `cross-entropy`, `mixup` and `elr`."""
 
@@ -162,5 +180,6 @@ class Profile:
     split: SplitSettings
     mixmatch: MixMatchSettings
     clustering: ClusteringSettings | None
+    beliefs: BeliefSettings | None = None  # not None: `scanmix` is the belief loop, right after pre-training
     supervised: SupervisedSettings = SupervisedSettings()
     order: Literal["sequential", "parallel"] = "sequential"  # "parallel": both learn from clones of the epoch's start

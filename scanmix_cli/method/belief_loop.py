@@ -1,0 +1,126 @@
+"""The EM loop on beliefs: ScanMix's idea, that neighbours share a class, used to decide what to train towards.
+
+E-step: the averaged weights look at every image; their probabilities and the votes of the neighbours in their own
+feature space make the belief, against which the given label is weighed by the noise matrix (`beliefs.py`). M-step:
+strong views are trained towards the outcome (`belief_step.py`), each network towards that of its peer. No part depends
+on the kind or the rate of the noise.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from scanmix_cli.engine.checkpoints import Stateful
+from scanmix_cli.engine.context import Context
+from scanmix_cli.evidence.evidence import Evidence, View
+from scanmix_cli.method.belief_step import BeliefStep
+from scanmix_cli.method.beliefs import (
+    believe,
+    class_prior,
+    confidence_weight,
+    label_posterior,
+    noise_matrix,
+    soft_labels,
+    votes,
+)
+from scanmix_cli.method.images import ImageSet, forward_all
+from scanmix_cli.method.losses import cosine_rate
+from scanmix_cli.method.monitor import Monitor
+from scanmix_cli.method.neighbors import mine_neighbors
+from scanmix_cli.method.settings import BeliefSettings, Profile
+from scanmix_cli.method.student import Student, look_closely, renew_statistics, start_head
+
+HEAD_SHARPNESS = 10.0  # logits of a fresh head run from 0 to 10 where its regression runs from 0 to 1
+SMALLEST = 1e-8
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What one network and its neighbours say: distributions (N, C) without the image's own label and with it."""
+
+    without_label: Tensor
+    posterior: Tensor
+
+
+def run_belief_loop(
+    students: list[Student], images: ImageSet, profile: Profile, monitor: Monitor, context: Context
+) -> Evidence:
+    """Train one or two students in place, whose backbones are pre-trained encoders."""
+    assert profile.beliefs is not None
+    settings, teacher = profile.beliefs, Teacher(images, profile.beliefs, profile.neighbors.count, context)
+    for student in students:
+        teacher.start(student)
+    temperature = 0.1 if profile.contrastive is None else profile.contrastive.temperature
+    steps = [BeliefStep(student, images, settings, temperature, context) for student in students]
+    averaged = [student.averaged for student in students]
+    evidence = Evidence.empty(len(images), images.classes)
+    state: dict[str, Stateful] = {k: v for n, s in enumerate(students) for k, v in s.stateful(f"net{n}").items()}
+    for epoch in context.epochs("scanmix", settings.epochs, evidence=evidence, **state):
+        beliefs = [teacher.belief(student) for student in students]
+        evidence.add(teacher.labels, [view_of(belief, images.labels) for belief in beliefs])
+        rate = cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction)
+        losses = [
+            step.epoch(peer.posterior, confidence_weight(peer.posterior.max(1).values), rate)
+            for step, peer in zip(steps, reversed(beliefs), strict=True)
+        ]
+        for net in averaged:
+            renew_statistics(net, images, context)
+        context.log(
+            **losses[0],
+            **teacher.metrics(beliefs[0], monitor),
+            **monitor.test(averaged, context),
+        )
+    logits = torch.stack([forward_all(net, net, images, context) for net in averaged]).sum(0)
+    evidence.final_probability[:] = logits.softmax(1).cpu().numpy()
+    return evidence
+
+
+def view_of(belief: Belief, labels: Tensor) -> View:
+    """A belief as evidence about the given labels int64 (N,): the loss is that of the belief without the label."""
+    given = labels.clamp_min(0).unsqueeze(1)
+    losses = -belief.without_label.gather(1, given).squeeze(1).clamp_min(SMALLEST).log()
+    clean = belief.posterior.gather(1, given).squeeze(1)
+    return View(belief.without_label.cpu().numpy(), losses.cpu().numpy(), clean.cpu().numpy())
+
+
+class Teacher:
+    """The E-step."""
+
+    def __init__(self, images: ImageSet, settings: BeliefSettings, neighbors: int, context: Context) -> None:
+        self.images, self.settings, self.neighbors, self.context = images, settings, neighbors, context
+        self.labels = images.labels.cpu().numpy()
+        self.given = soft_labels(images.labels, images.classes)
+        self.prior = class_prior(images.labels, images.classes)
+
+    def start(self, student: Student) -> None:
+        """A class head that fits what the neighbours' votes alone make of the labels; features are left as they are."""
+        net = student.averaged
+        features = forward_all(net.features, net, self.images, self.context)
+        targets = self._with_label(self._votes(F.normalize(features, dim=1)))
+        start_head(student, features, targets, HEAD_SHARPNESS)
+
+    def belief(self, student: Student) -> Belief:
+        """The averaged network's probabilities and its neighbours' votes, without and with the image's own label."""
+        sight = look_closely(student.averaged, self.images, self.context)
+        without = believe([sight.probabilities, self._votes(sight.features)], self.prior)
+        return Belief(without, self._with_label(without))
+
+    def metrics(self, belief: Belief, monitor: Monitor) -> dict[str, float]:
+        """The share of labels held to be wrong, and what is known of the belief where the truth is."""
+        clean = (belief.posterior.argmax(1) == self.images.labels).cpu().numpy()
+        known = self.labels >= 0
+        values = {"noise_estimate": 1 - float(clean[known].mean())} if known.any() else {}
+        return values | monitor.selection(clean & known, self.labels)
+
+    def _votes(self, features: Tensor) -> Tensor:
+        neighbors = mine_neighbors(features, self.neighbors, include_self=False)
+        return votes(self.given, neighbors, self.prior, self.settings.rounds)
+
+    def _with_label(self, without: Tensor) -> Tensor:
+        labels = self.images.labels
+        posterior = label_posterior(without, labels, noise_matrix(without, labels))
+        if self.images.trusted is not None:
+            posterior = torch.where(self.images.trusted.unsqueeze(1), self.given, posterior)
+        return posterior

@@ -1,0 +1,137 @@
+"""The EM loop on beliefs: what it trains towards, what it averages, and whole runs on toy pictures."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from toy_runs import evidence_bytes, toy_context, toy_images, toy_profile, train
+
+from scanmix_cli.method.belief_loop import Teacher
+from scanmix_cli.method.belief_step import BeliefStep
+from scanmix_cli.method.images import ImageSet
+from scanmix_cli.method.monitor import Monitor
+from scanmix_cli.method.networks import contrastive_net, scanmix_net
+from scanmix_cli.method.settings import BeliefSettings, Profile
+from scanmix_cli.method.student import Student, look_closely, make_student, renew_statistics, start_head
+
+SETTINGS = BeliefSettings(epochs=3, batch_size=16)
+CONTEXT_IMAGES = toy_images(96)
+TRUTH = (torch.arange(96) % 3).numpy()
+
+
+def profile(settings: BeliefSettings) -> Profile:
+    return replace(toy_profile(1), beliefs=settings)
+
+
+def student(settings: BeliefSettings = SETTINGS) -> Student:
+    context = toy_context()
+    net, encoder = scanmix_net("small", 3, context), contrastive_net("small", context)
+    return make_student(net, encoder, settings, context)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [SETTINGS, replace(SETTINGS, networks=1, alpha=0.0), replace(SETTINGS, contrastive_weight=0.2)],
+    ids=["two networks", "one network", "contrastive"],
+)
+def test_runs_and_finds_the_wrong_labels(settings: BeliefSettings) -> None:
+    context = toy_context()
+    outcome = train("scanmix", profile(settings), CONTEXT_IMAGES, context, Monitor(CONTEXT_IMAGES, TRUTH))
+    assert len(outcome.nets) == settings.networks
+    evidence = outcome.evidence
+    assert evidence is not None
+    assert (evidence.epochs, evidence.observations) == (3, 3 * settings.networks)
+    assert (evidence.final_probability.argmax(1) == TRUTH).mean() > 0.9
+    last = context.history.rows[-1]
+    assert last["clean_precision"] > 0.9
+    assert (last["loss_contrastive"] > 0) == (settings.contrastive_weight > 0)
+
+
+def test_same_seed_same_bytes() -> None:
+    runs = [evidence_bytes(train("scanmix", profile(SETTINGS), CONTEXT_IMAGES)) for _ in range(2)]
+    assert runs[0] == runs[1]
+
+
+def test_trusted_labels_are_never_doubted() -> None:
+    trusted = torch.zeros(96, dtype=torch.bool)
+    trusted[9] = True  # given 1, true class 0
+    images = replace(CONTEXT_IMAGES, trusted=trusted)
+    teacher = Teacher(images, SETTINGS, 5, toy_context())
+    even = torch.full((96, 3), 1 / 3)
+    assert teacher._with_label(even)[9].tolist() == [0, 1, 0]
+
+
+def test_head_starts_from_the_votes() -> None:
+    one, targets = student(), torch.eye(3).repeat(4, 1)
+    features = 5 * torch.eye(128)[:3].repeat(4, 1)
+    start_head(one, features, targets, sharpness=10.0)
+    for net in (one.net, one.averaged):
+        torch.testing.assert_close(net.class_head(features), 10 * targets, rtol=0.05, atol=0.5)
+
+
+def test_sight_agrees_with_the_network() -> None:
+    one, context = student(), toy_context()
+    sight = look_closely(one.averaged, CONTEXT_IMAGES, context)
+    batch = CONTEXT_IMAGES.view("test")(CONTEXT_IMAGES.pixels, None)
+    with torch.no_grad():
+        torch.testing.assert_close(sight.probabilities, one.averaged.eval()(batch).softmax(1), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(sight.features.norm(dim=1), torch.ones(96))
+
+
+def test_statistics_are_those_of_the_images() -> None:
+    images, one = toy_images(16), student()
+    norm = one.net.backbone.stem[1]
+    norm.running_mean.fill_(100.0)
+    renew_statistics(one.net, images, toy_context())
+    assert not one.net.training
+    assert norm.momentum == 0.1
+    with torch.no_grad():
+        before = one.net.backbone.stem[0](images.view("test")(images.pixels, None))
+    torch.testing.assert_close(norm.running_mean, before.mean((0, 2, 3)), rtol=1e-4, atol=1e-5)
+
+
+def test_average_follows_the_weights() -> None:
+    one = student(replace(SETTINGS, average=0.75, alpha=0.0))
+    old, kept = (next(net.parameters()).clone() for net in (one.net, one.averaged))
+    step = BeliefStep(one, CONTEXT_IMAGES, replace(SETTINGS, average=0.75), 0.2, toy_context())
+    step.targets.fill_(1 / 3)
+    one.net.train()
+    step.step(torch.arange(16), torch.ones(()))
+    new, average = next(one.net.parameters()), next(one.averaged.parameters())
+    assert not torch.equal(old, new)
+    torch.testing.assert_close(average, 0.75 * kept + 0.25 * new)
+
+
+def test_both_views_are_mixed_with_the_same_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    images = toy_images(16)
+    one, seen = student(), []
+    step = BeliefStep(one, images, SETTINGS, 0.2, toy_context())
+    flat = images.pixels.float().mean((2, 3)).repeat(2, 1)[:, :, None, None].expand(32, 3, 16, 16)
+    monkeypatch.setattr(step, "view", lambda *rows: flat[torch.cat(rows)])
+    features = one.net.backbone.forward
+    monkeypatch.setattr(one.net.backbone, "forward", lambda x: seen.append(x) or features(x))
+    step.step(torch.arange(16), torch.tensor(0.6))
+    first, second = seen[0].chunk(2)
+    torch.testing.assert_close(first, second)
+    assert not torch.allclose(first, flat[:16])
+
+
+def test_rows_of_no_weight_are_never_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    step = BeliefStep(student(), CONTEXT_IMAGES, SETTINGS, 0.2, toy_context())
+    drawn: list[int] = []
+    monkeypatch.setattr(step, "captured", lambda rows, share: drawn.extend(rows.tolist()) or torch.zeros(2))
+    weights = (torch.arange(96) % 2).float()
+    step.epoch(torch.full((96, 3), 1 / 3), weights, 0.01)
+    assert len(drawn) == 96
+    assert all(row % 2 for row in drawn)
+
+
+def test_all_images_unlabelled_but_a_few() -> None:
+    labels = torch.full((96,), -1)
+    labels[:30] = CONTEXT_IMAGES.labels[:30]
+    images: ImageSet = replace(CONTEXT_IMAGES, labels=labels)
+    outcome = train("scanmix", profile(SETTINGS), images)
+    assert outcome.evidence is not None
+    assert np.isfinite(outcome.evidence.loss_sum).all()
+    assert (outcome.evidence.final_probability.argmax(1) == TRUTH).mean() > 0.8

@@ -1,0 +1,122 @@
+"""The E-step of the belief loop, worked out by hand."""
+
+from math import exp, sqrt
+
+import pytest
+import torch
+
+from scanmix_cli.method import beliefs
+
+EVEN = torch.tensor([0.5, 0.5])
+
+
+def rows(*values: tuple[float, ...]) -> torch.Tensor:
+    return torch.tensor(values)
+
+
+def test_unlabelled_images_have_no_vote() -> None:
+    given = beliefs.soft_labels(torch.tensor([1, -1]), 2)
+    assert given.tolist() == [[0, 1], [0, 0]]
+    assert beliefs.neighbor_mean(given, torch.tensor([[1, 1], [0, 1]])).tolist() == [[0, 0], [0, 0.5]]
+
+
+def test_class_prior_lies_between_even_and_given_shares() -> None:
+    labels = torch.tensor([0] * 15 + [1] * 3 + [-1] * 100)  # with one more each: 16 and 4
+    torch.testing.assert_close(beliefs.class_prior(labels, 2), torch.tensor([4 / 6, 2 / 6]))
+
+
+def test_balance_scales_columns_to_the_prior() -> None:
+    # Column means .6 and .2, so columns are scaled by 5/6 and 5/2.
+    values = rows((0.9, 0.1), (0.3, 0.3))
+    expected = rows((0.75 / 1.0, 0.25 / 1.0), (0.25 / 1.0, 0.75 / 1.0))
+    torch.testing.assert_close(beliefs.balance(values, EVEN), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_balance_gives_the_prior_where_nothing_is_known() -> None:
+    prior = torch.tensor([0.8, 0.2])
+    assert beliefs.balance(torch.zeros(3, 2), prior).tolist() == [pytest.approx([0.8, 0.2])] * 3
+
+
+def test_votes_of_one_round() -> None:
+    # Two pairs of images that are each other's neighbours, and one image that asks both pairs.
+    labels = torch.tensor([0, 0, 1, 1, -1])
+    neighbors = torch.tensor([[1, 1], [0, 0], [3, 3], [2, 2], [0, 2]])
+    result = beliefs.votes(beliefs.soft_labels(labels, 2), neighbors, EVEN, rounds=1)
+    torch.testing.assert_close(result, rows((1.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.0, 1.0), (0.5, 0.5)))
+
+
+def test_passing_votes_on_mends_weak_ones() -> None:
+    # Two groups of 100 with 70 % of labels drawn anew: three neighbours alone are often wrong, not after rounds.
+    generator = torch.Generator().manual_seed(0)
+    truth = torch.arange(200) // 100
+    drawn = torch.randint(0, 2, (200,), generator=generator)
+    labels = torch.where(torch.rand(200, generator=generator) < 0.7, drawn, truth)
+    neighbors = torch.randint(0, 100, (200, 3), generator=generator) + 100 * truth.unsqueeze(1)
+    given = beliefs.soft_labels(labels, 2)
+    right = [
+        (beliefs.votes(given, neighbors, EVEN, rounds).argmax(1) == truth).float().mean().item() for rounds in (0, 3)
+    ]
+    assert right[0] < 0.8
+    assert right[1] > 0.9
+
+
+def test_belief_is_the_product_of_opinions() -> None:
+    first, second = rows((0.8, 0.2), (0.2, 0.8)), rows((0.5, 0.5), (0.5, 0.5))
+    torch.testing.assert_close(beliefs.believe([first, second], EVEN), first, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        beliefs.believe([first, first], EVEN), rows((16 / 17, 1 / 17), (1 / 17, 16 / 17)), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_no_opinion_alone_is_certain() -> None:
+    belief = beliefs.believe([rows((1.0, 0.0), (0.0, 1.0))], EVEN)
+    torch.testing.assert_close(belief[0], torch.tensor([1 / 1.01, 0.01 / 1.01]), rtol=1e-4, atol=1e-5)
+
+
+def test_noise_matrix_counts_by_belief() -> None:
+    labels = torch.tensor([0, 0, 0, 1, -1])
+    belief = rows((1.0, 0.0), (1.0, 0.0), (0.5, 0.5), (0.0, 1.0), (1.0, 0.0))
+    # Class 0: 2.5 given 0 and none given 1, one more assumed of each; class 1: 0.5 and 1.
+    torch.testing.assert_close(beliefs.noise_matrix(belief, labels), rows((3.5 / 4.5, 1 / 4.5), (1.5 / 3.5, 2 / 3.5)))
+
+
+def test_posterior_weighs_the_given_label_by_the_noise_matrix() -> None:
+    matrix = rows((0.9, 0.1), (0.4, 0.6))  # class 1 is often called 0
+    belief = rows((0.5, 0.5), (0.5, 0.5), (0.3, 0.7))
+    posterior = beliefs.label_posterior(belief, torch.tensor([0, 1, -1]), matrix)
+    torch.testing.assert_close(posterior, rows((9 / 13, 4 / 13), (1 / 7, 6 / 7), (0.3, 0.7)))
+
+
+def test_labels_say_nothing_when_they_are_drawn_at_random() -> None:
+    belief = rows((0.7, 0.3), (0.2, 0.8))
+    posterior = beliefs.label_posterior(belief, torch.tensor([1, 0]), rows((0.5, 0.5), (0.5, 0.5)))
+    torch.testing.assert_close(posterior, belief)
+
+
+def test_confidence_weight_falls_below_the_mean() -> None:
+    # Mean 0.6, standard deviation 0.2, so half of it is 0.1: 0.4 lies two widths below.
+    weights = beliefs.confidence_weight(torch.tensor([0.4, 0.8, 0.4, 0.8]))
+    assert weights.tolist() == pytest.approx([exp(-2), 1, exp(-2), 1])
+
+
+def test_confidence_weight_of_equals_is_one() -> None:
+    assert beliefs.confidence_weight(torch.full((3,), 0.3)).tolist() == pytest.approx([1, 1, 1])
+
+
+def test_ridge_head_finds_a_linear_map() -> None:
+    features = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+    weights, bias = rows((1.0, 2.0, 0.0), (0.0, -1.0, 1.0)), torch.tensor([0.5, -0.5])
+    found = beliefs.ridge_head(features, features @ weights.T + bias, strength=1e-6)
+    torch.testing.assert_close(found[0], weights, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(found[1], bias, rtol=1e-3, atol=1e-3)
+
+
+def test_ridge_head_shrinks() -> None:
+    # One feature, values -1 and 1: slope = sum(x t) / (sum(x^2) + strength * sum(x^2)).
+    weights, bias = beliefs.ridge_head(rows((-1.0,), (1.0,)), rows((0.0,), (2.0,)), strength=1.0)
+    assert weights.item() == pytest.approx(0.5)
+    assert bias.item() == pytest.approx(1.0)
+
+
+def test_prior_of_equal_counts_is_even() -> None:
+    assert beliefs.class_prior(torch.tensor([0, 1]), 2).tolist() == pytest.approx([sqrt(2) / sqrt(8)] * 2)
