@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,18 +22,33 @@ def write_file(path: Path, write: Callable[[BinaryIO], Any]) -> None:
     """Let `write` fill a temporary file in the same folder, flush it to disk, rename it; RunError when that fails."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
+        temporary.unlink(missing_ok=True)
+        with temporary.open("xb") as file:  # never through a link that someone has put there
             write(file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         reason = error.strerror or str(error)
         raise RunError(f"{path} could not be written ({reason}): free some space or choose another folder") from error
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def _sync_folder(folder: Path) -> None:
+    """Make a rename outlast a power cut, where the system can open folders."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def write_bytes(path: Path, content: bytes | memoryview) -> None:
     """`write_file` with bytes at hand."""
     write_file(path, lambda file: file.write(content))
 

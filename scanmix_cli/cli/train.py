@@ -2,6 +2,9 @@
 
 import json
 import shlex
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -155,7 +158,8 @@ def train(
     destination = Destination(folder, overwrite, resume, not no_keep_checkpoints, not no_html)
     reporter = make_reporter(quiet, verbose > 0)
     try:
-        run = run_training(samples, request, destination, reporter, given)
+        with stopped_by_request():
+            run = run_training(samples, request, destination, reporter, given)
     except KeyboardInterrupt:
         raise Interrupted(interrupted(folder, context.obj or [])) from None
     finally:
@@ -167,6 +171,20 @@ def train(
     counts = run.summary["counts"]
     if limit is not None and limit.exceeded(counts["label_issues"], counts["labelled"]):
         raise typer.Exit(1)
+
+
+@contextmanager
+def stopped_by_request() -> Iterator[None]:
+    """Whoever ends the process in an orderly way, as schedulers of shared machines do, gets what Ctrl-C gets."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def interrupted(folder: Path, arguments: list[str]) -> str:

@@ -18,19 +18,26 @@ class CapturedStep:
 
     def __init__(self, step: Step, generator: torch.Generator) -> None:
         self.step, self.generator = step, generator
-        self.calls = 0
+        self.calls, self.recordable = 0, True
         self.graph: torch.cuda.CUDAGraph | None = None
         self.inputs: tuple[Tensor, ...] = ()
         self.output = torch.empty(0)
 
     def __call__(self, *inputs: Tensor) -> Tensor:
-        if self.generator.device.type != "cuda":
+        if self.generator.device.type != "cuda" or not self.recordable:
             return self.step(*inputs)
         if self.graph is None:
             self.calls += 1
             if self.calls <= EAGER_CALLS:
                 return self._on_side_stream(inputs)
-            self._record(inputs)
+            try:
+                self._record(inputs)
+            except RuntimeError as error:  # a recording has memory of its own: what fits once may not fit twice
+                self.recordable = not _short_of_memory(error)
+                if self.recordable:
+                    raise
+            if not self.recordable:
+                return self.step(*inputs)
         elif any(kept.shape != given.shape for kept, given in zip(self.inputs, inputs, strict=True)):
             return self.step(*inputs)
         for kept, given in zip(self.inputs, inputs, strict=True):
@@ -56,3 +63,13 @@ class CapturedStep:
         with torch.cuda.graph(graph):
             self.output = self.step(*self.inputs)
         self.graph = graph
+
+
+def _short_of_memory(error: BaseException) -> bool:
+    """Whether that is what an error goes back to: ending a recording that failed raises another one."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, torch.OutOfMemoryError):
+            return True
+        cause = cause.__context__
+    return False

@@ -5,6 +5,7 @@ import importlib.util
 import io
 import math
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,14 @@ from pathlib import Path
 import torch
 
 from scanmix_cli.engine.budget import Budget
-from scanmix_cli.engine.capture import CapturedStep, Step
-from scanmix_cli.engine.checkpoints import Checkpoints, Stateful
+from scanmix_cli.engine.capture import Step
+from scanmix_cli.engine.checkpoints import Checkpoints, Snapshot, Stateful
 from scanmix_cli.engine.compiled import CompiledFunction
 from scanmix_cli.engine.descent import Descent
 from scanmix_cli.engine.device import Compute
+from scanmix_cli.engine.parts import PartedStep
 from scanmix_cli.engine.progress import Reporter, Silent
+from scanmix_cli.engine.relief import Relief
 from scanmix_cli.errors import RunError
 from scanmix_cli.files import write_text
 
@@ -26,11 +29,15 @@ CHECKPOINT_SECONDS = 30.0  # within a stage, state is saved at most this often
 
 @dataclass(frozen=True)
 class Epoch:
-    """One epoch of a stage: `index` counts from 0; `total` may shrink below `planned` under a time budget."""
+    """One epoch of a stage: `index` counts from 0; `total` may shrink below `planned` under a time budget.
+
+    `repeated`: the state was put back since the epoch before, and what a stage remembers of it no longer holds.
+    """
 
     index: int
     total: int
     planned: int
+    repeated: bool = False
 
     @property
     def fraction(self) -> float:
@@ -78,10 +85,14 @@ class Context:
         self.checkpoints = checkpoints or Checkpoints(None)
         self.budget = budget or Budget(None, {})
         self.metrics = metrics
-        self.history = MetricRows()
-        self.place = ""  # where the run is, for messages: "epoch 3 of scanmix"
+        self.history, self.relief = MetricRows(), Relief()
+        self.stage, self.place = "", ""  # where the run is, for messages: "epoch 3 of scanmix"
         self._values: dict[str, float] = {}
         self._kept: dict[str, torch.Tensor] = {}
+        self._captured: weakref.WeakSet[PartedStep] = weakref.WeakSet()
+        self._good: Snapshot | None = None  # the stage's last state with finite numbers
+        self._saved = True  # whether `_good` is on disk as well
+        self._fault = ""  # what became of a loss that is not finite any more
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -95,9 +106,14 @@ class Context:
     def device(self) -> torch.device:
         return self.compute.device
 
-    def captured(self, step: Step) -> CapturedStep:
-        """A step that is replayed as a CUDA graph where there is one."""
-        return CapturedStep(step, self.generator)
+    def captured(self, step: Step, summable: bool = True) -> PartedStep:
+        """A step that is replayed as a CUDA graph where there is one, and made in parts where memory is short.
+
+        Not `summable`: the loss compares all images of a batch with each other.
+        """
+        parted = PartedStep(step, self, summable)
+        self._captured.add(parted)
+        return parted
 
     def compiled(self, function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
         """A pure function through `torch.compile` on a GPU, for stages long enough to pay for the compiling."""
@@ -120,40 +136,84 @@ class Context:
         return self._kept[name]
 
     def log(self, **values: float) -> None:
-        """Values of the current epoch; a loss that is not finite ends the run."""
+        """Values of the current epoch; a loss that is not finite makes the epoch fail."""
         for name, value in values.items():
             if "loss" in name and not math.isfinite(value):
-                raise RunError(
-                    f"{name} became {value} in {self.place}; use --precision fp32, or lower the stage's learning_rate "
-                    "in config.toml and pass the file with --config"
-                )
+                self._fault = self._fault or f"{name} became {value}"
         self._values.update(values)
 
     def epochs(self, stage: str, planned: int, **stateful: Stateful) -> Iterator[Epoch]:
-        """Epochs of a stage still to be run. Restores `stateful` when resuming and saves it as the stage goes on."""
+        """Epochs of a stage still to be run. Restores `stateful` when resuming and saves it as the stage goes on.
+
+        An epoch whose losses or networks are not finite is run again from the end of the epoch before, with half the
+        rate, at most twice a stage; RunError after that.
+        """
         self.budget.start(stage)
-        saved = time.monotonic()
-        stateful = {**stateful, "metrics": self.history}
+        self.stage, saved = stage, time.monotonic()
+        stateful = {**stateful, "metrics": self.history, "relief": self.relief}
         restored = self.checkpoints.restore(stage, stateful, self.generator)
         first, planned = restored or (0, planned)
+        self.descend.scale = self.relief.scale(stage)
         self.reporter.stage(stage, planned)
-        total, index = planned, first
+        total, index, repeated = planned, first, False
+        if index < total:
+            self._good, self._saved = Snapshot.take(index, planned, stateful, self.generator), True
         while index < total:
-            self._values, self.place = {}, f"epoch {index + 1} of {stage}"
+            self._values, self._fault, self.place = {}, "", f"epoch {index + 1} of {stage}"
             epoch_began = time.monotonic()
-            yield Epoch(index, total, planned)
+            yield Epoch(index, total, planned, repeated)
+            repeated = bool(self._fault) or not _finite(stateful)
+            if repeated:
+                self._go_back(stateful)
+                continue
             index += 1
             total = first + self.budget.epochs(index - first, planned - first)
             self._record(stage, index, total, time.monotonic() - epoch_began)
+            self._good = None  # two at once would take twice the memory
+            self._good = Snapshot.take(index, total if index >= total else planned, stateful, self.generator)
+            self._saved = False
             if index >= total or time.monotonic() - saved > CHECKPOINT_SECONDS:
-                self.checkpoints.save(stage, index, total if index >= total else planned, stateful, self.generator)
+                self.save_progress()
                 saved = time.monotonic()
+
+    def save_progress(self) -> None:
+        """Put the last finished epoch's state on disk, unless it is there: for the end of a stage or an early one."""
+        if self._good is not None and not self._saved:
+            self.checkpoints.save(self.stage, self._good)
+            self._saved = True
+
+    def _go_back(self, stateful: dict[str, Stateful]) -> None:
+        """From numbers that are not finite to the last good state, with a lower rate from here on."""
+        assert self._good is not None
+        fault = self._fault or "a weight became nan or inf"
+        slowed = self.relief.slow_down(self.stage)
+        if not slowed:
+            raise RunError(
+                f"{fault} in {self.place}, with lower learning rates too; use --precision fp32, or lower the stage's "
+                "learning_rate in config.toml and pass the file with --config"
+            )
+        relief = self.relief.state_dict()
+        self._good.restore(stateful, self.generator)
+        self.relief.load_state_dict(relief)
+        self.descend.scale = self.relief.scale(self.stage)
+        for step in self._captured:
+            step.forget()
+        self.reporter.message(
+            f"warning: {fault} in {self.place}: back to the state before it, with half the learning rate"
+        )
 
     def _record(self, stage: str, finished: int, total: int, seconds: float) -> None:
         self.history.rows.append({"stage": stage, "epoch": finished, "seconds": round(seconds, 3), **self._values})
         self.reporter.epoch(stage, finished, total, self._values)
         if self.metrics is not None:
             write_metrics(self.metrics, self.history.rows)
+
+
+def _finite(stateful: dict[str, Stateful]) -> bool:
+    """Whether all networks consist of numbers; one wait for the device."""
+    nets = [item for item in stateful.values() if isinstance(item, torch.nn.Module)]
+    tensors = [value for net in nets for value in net.state_dict().values() if value.is_floating_point()]
+    return not tensors or bool(torch.stack([norm.float() for norm in torch._foreach_norm(tensors)]).isfinite().all())
 
 
 def write_metrics(path: Path, rows: list[dict]) -> None:

@@ -2,8 +2,11 @@
 
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from scanmix_cli.engine.lock import LOCK, check_unlocked, locked
 from scanmix_cli.errors import RunError, SettingsError
 from scanmix_cli.files import LATEST, RUNS, write_text
 
@@ -37,16 +40,26 @@ def choose_folder(out: Path | None, name: str) -> Path:
 
 
 def check_free(folder: Path, overwrite: bool, resume: bool) -> None:
-    """SettingsError where `folder` holds something that this run may not replace; touches nothing."""
+    """SettingsError where another run is at work in `folder`, or it holds something that this run may not replace;
+    touches nothing."""
+    check_unlocked(folder)
+    _check_contents(folder, overwrite, resume)
+
+
+def _check_contents(folder: Path, overwrite: bool, resume: bool) -> None:
     if resume:
         if not (folder / "config.toml").is_file():
             raise SettingsError(f"{folder} holds no run to resume; start it without --resume")
+        links = sorted(name for name in CONTENTS if (folder / name).is_symlink())
+        if links:  # what is written there would end up elsewhere
+            raise SettingsError(f"{folder / links[0]} is a link, which no run makes; remove it, or use another --out")
         return
     if folder == RUNS / LATEST:
         raise SettingsError(f"{folder} is where the newest run is noted; name another folder with --out")
     if folder.is_file():
         raise SettingsError(f"{folder} is a file; name a folder with --out")
-    entries = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    found = [path.name for path in folder.iterdir()] if folder.is_dir() else []
+    entries = sorted(name for name in found if name != LOCK and not _half_written(name))
     if entries and not overwrite:
         raise SettingsError(
             f"run folder {folder} exists already; use --overwrite to replace it, --resume to go on, or another --out"
@@ -56,7 +69,7 @@ def check_free(folder: Path, overwrite: bool, resume: bool) -> None:
             f"{folder} holds decisions about its images (decisions.sqlite), which are not overwritten; name another "
             f"folder with --out, and take the decisions along with --reviewed {folder}"
         )
-    foreign = [name for name in entries if name not in CONTENTS and not _half_written(name)]
+    foreign = [name for name in entries if name not in CONTENTS]
     if foreign:
         raise SettingsError(f"{folder} holds {foreign[0]}, which is no part of a run; name another folder with --out")
 
@@ -67,19 +80,36 @@ def _half_written(name: str) -> bool:
     return match is not None and match[1] in CONTENTS
 
 
-def open_folder(folder: Path, overwrite: bool, resume: bool) -> Path:
-    """Create the folder; when overwriting, what an earlier run left there goes first."""
-    try:
-        if overwrite and not resume and folder.is_dir():
-            for path in [entry for entry in folder.iterdir() if entry.name in CONTENTS or _half_written(entry.name)]:
-                if path.is_dir() and not path.is_symlink():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink()
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"run folder {folder} cannot be made ({error.strerror}); name another one with --out") from None
-    return folder
+@contextmanager
+def opened_folder(folder: Path, overwrite: bool, resume: bool) -> Iterator[Path]:
+    """Make the folder and work in it alone; when overwriting, what an earlier run left there goes first.
+
+    Leftovers of a killed run's unfinished writing go in any case. Raises SettingsError as `check_free` does.
+    """
+    with ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(locked(folder))
+            _check_contents(folder, overwrite, resume)
+            _clear(folder, overwrite and not resume)
+        except OSError as error:
+            reason = error.strerror
+            raise RunError(
+                f"run folder {folder} cannot be made or written to ({reason}); name another one with --out"
+            ) from None
+        yield folder
+
+
+def _clear(folder: Path, everything: bool) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink() and path.name in CONTENTS:
+            if everything:
+                shutil.rmtree(path)
+            else:
+                for leftover in path.glob(".*.tmp"):
+                    leftover.unlink()
+        elif _half_written(path.name) or (everything and path.name in CONTENTS):
+            path.unlink()
 
 
 def point_latest(folder: Path) -> None:

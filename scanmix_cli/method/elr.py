@@ -78,6 +78,8 @@ class ElrStep:
         regulariser = early_learning_regulariser(logits.float().softmax(1), mixed_targets)
         loss = soft_cross_entropy(logits, labels) + self.settings.elr_weight * regulariser
         self.context.descend(loss, self.optimizer)
+        if not self.context.descend.completes:
+            return loss.detach()
         with torch.no_grad():
             torch._foreach_lerp_(list(self.averaged.parameters()), list(self.net.parameters()), 1 - WEIGHT_MOMENTUM)
             for kept, fresh in zip(self.averaged.buffers(), self.net.buffers(), strict=True):

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from scanmix_cli.augment.pipelines import View, build_view
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.parts import halving
 from scanmix_cli.method.settings import Normalisation
 
 EVALUATION_BATCH = {"cpu": 256, "cuda": 2048, "mps": 512}
@@ -74,9 +75,13 @@ def forward_all(function: Callable[[Tensor], Tensor], net: nn.Module, images: Im
     view = images.view("test")
     was_training = net.training
     net.eval()
+
+    def evaluate(size: int) -> Tensor:
+        batches = images.pixels.split(size)
+        return torch.cat([function(to_layout(view(batch, None))).float() for batch in batches])
+
     with torch.inference_mode(), context.compute.autocast():
-        batches = images.pixels.split(EVALUATION_BATCH[context.device.type])
-        outputs = torch.cat([function(to_layout(view(batch, None))).float() for batch in batches])
+        outputs = halving(evaluate, EVALUATION_BATCH[context.device.type], context.relief.parts, "evaluation")
     net.train(was_training)
     return outputs.clone()
 

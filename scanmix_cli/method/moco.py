@@ -70,7 +70,8 @@ def train_moco(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSetti
         batch = images.pixels[rows]
         queries_view = to_layout(view(batch, context.generator))
         keys_view = to_layout(view(batch, context.generator))
-        follow(key_net, net, settings.key_momentum)
+        if context.descend.part.first:
+            follow(key_net, net, settings.key_momentum)
         with context.compute.autocast():
             keys = shuffled_keys(key_net, keys_view, context.generator)
             queries = net(queries_view)

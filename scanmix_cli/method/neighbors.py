@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from scanmix_cli.engine.parts import halving
+
 CHUNK = 4096
 
 
@@ -32,7 +34,11 @@ def _search_cpu(features: Tensor, wanted: int) -> Tensor:
 
 def _search_device(features: Tensor, wanted: int) -> Tensor:
     features = features.float()
-    return torch.cat([(chunk @ features.T).topk(wanted, dim=1).indices for chunk in features.split(CHUNK)])
+
+    def search(size: int) -> Tensor:
+        return torch.cat([(chunk @ features.T).topk(wanted, dim=1).indices for chunk in features.split(size)])
+
+    return halving(search, CHUNK, {}, "search")
 
 
 def _without_self(found: Tensor) -> Tensor:

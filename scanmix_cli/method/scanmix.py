@@ -50,7 +50,7 @@ def run_em_loop(
     stateful = {k: v for n, learner in enumerate(learners) for k, v in learner.stateful(f"net{n}").items()}
     outlooks: list[Outlook] = []
     for epoch in context.epochs("scanmix", profile.mixmatch.epochs, evidence=loop.evidence, **stateful):
-        before = outlooks or loop.look()
+        before = loop.look() if epoch.repeated or not outlooks else outlooks
         rows = loop.epoch_rows()
         divisions = loop.divide(before, rows)
         losses = loop.train_semi_supervised(epoch.scheduled, divisions, rows)

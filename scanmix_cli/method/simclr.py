@@ -26,7 +26,7 @@ def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSet
         context.descend(loss, optimizer)
         return loss.detach()
 
-    captured = context.captured(step)
+    captured = context.captured(step, summable=False)
     net.train()
     for epoch in context.epochs("simclr", settings.epochs, net=net, optimizer=optimizer):
         rate = cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction)

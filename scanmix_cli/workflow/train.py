@@ -1,8 +1,11 @@
 """`scanmix train` as a function: data in, run folder out."""
 
+import hashlib
 import os
 import platform
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,9 +24,11 @@ from scanmix_cli.engine.budget import Budget
 from scanmix_cli.engine.checkpoints import Checkpoints
 from scanmix_cli.engine.config import to_table
 from scanmix_cli.engine.context import Context
-from scanmix_cli.engine.device import choose_compute
+from scanmix_cli.engine.device import Compute, choose_compute
+from scanmix_cli.engine.identity import check_same, fingerprint, flat, remember
+from scanmix_cli.engine.parts import is_out_of_memory
 from scanmix_cli.engine.progress import Logged, Reporter
-from scanmix_cli.engine.run_folder import check_free, open_folder, point_latest
+from scanmix_cli.engine.run_folder import check_free, opened_folder, point_latest
 from scanmix_cli.errors import RunError
 from scanmix_cli.evidence.projection import map_rows, project
 from scanmix_cli.evidence.store import EVIDENCE, save_evidence
@@ -79,7 +84,10 @@ def train(
     reporter: Reporter,
     given: Given | None = None,
 ) -> Run:
-    """Train on `samples` and write the run folder. Raises a ScanmixError for everything a user can mend."""
+    """Train on `samples` and write the run folder. Raises a ScanmixError for everything a user can mend.
+
+    Whatever ends the run early, the last finished epoch is saved first where that can be done.
+    """
     began = time.monotonic()
     check_names(request)
     compute = choose_compute(request.device, request.precision)
@@ -98,46 +106,80 @@ def train(
     pixels = load(SCAN_SIZE)
     require_readable(samples, pixels)
     plan = make_plan(request, facts_of(samples, pixels), compute, given, destination.resume)
-    path = open_folder(destination.path, destination.overwrite, destination.resume)
-    settings = {"run": to_table(request), "profile": to_table(plan.profile)}
-    write_toml(path / "config.toml", settings)
-    log = Logged(reporter, path / "log.txt")
-    for warning in before_training(overview(samples, pixels)):
-        log.message(f"warning: {warning}")
-    log.message(describe_plan(plan))
-    if plan.profile.stored_size != SCAN_SIZE:
-        pixels = load(plan.profile.stored_size)
-    decoding = time.monotonic() - began
-    fingerprint = f"{samples.fingerprint()} {to_table(plan.profile)} {request.seed}{labels.fingerprint()}"
-    left = request.time_budget * (1 - OTHER_SHARE) - decoding
-    context = Context(
-        compute,
-        request.seed,
-        log,
-        Checkpoints(path / "checkpoints", fingerprint, destination.resume),
-        Budget(max(left, 1.0) if request.time_budget else None, plan.seconds),
-        path / "metrics.csv",
-    )
+    identity = identity_of(samples, labels, pixels, plan.profile, request.seed, compute)
+    kept = destination.path / "checkpoints"
+    if destination.resume:
+        check_same(kept, identity)
+    with opened_folder(destination.path, destination.overwrite, destination.resume) as path:
+        write_toml(path / "config.toml", {"run": to_table(request), "profile": to_table(plan.profile)})
+        remember(kept, identity)
+        log = Logged(reporter, path / "log.txt")
+        for warning in before_training(overview(samples, pixels)):
+            log.message(f"warning: {warning}")
+        log.message(describe_plan(plan))
+        if plan.profile.stored_size != SCAN_SIZE:
+            pixels = load(plan.profile.stored_size)
+        decoding = time.monotonic() - began
+        left = request.time_budget * (1 - OTHER_SHARE) - decoding
+        context = Context(
+            compute,
+            request.seed,
+            log,
+            Checkpoints(kept, fingerprint(identity), destination.resume, log.message),
+            Budget(max(left, 1.0) if request.time_budget else None, plan.seconds),
+            path / "metrics.csv",
+        )
+        with _failures_told(path, context), closing(log):
+            trained = learn(samples, labels, pixels, plan.profile, context)
+            seconds = {"decoding": decoding, **context.seconds, "total": time.monotonic() - began}
+            timings = {stage: round(value, 3) for stage, value in seconds.items()}
+            run = conclude(samples, pixels, plan, trained, destination, timings, context)
+    if not destination.temporary:
+        point_latest(path)
+    return run
+
+
+def identity_of(
+    samples: Samples, labels: TrainingLabels, pixels: Pixels, profile: Profile, seed: int, compute: Compute
+) -> dict[str, str]:
+    """All that decides what comes out of a run, by names that a person can read."""
+    content = b"" if pixels.prints is None else pixels.prints.tobytes()
+    facts = {
+        "rows": len(samples),
+        "readable images": len(pixels.rows),
+        "classes": len(samples.classes),
+        "names, splits or labels": samples.fingerprint(),
+        "pictures": hashlib.sha256(pixels.rows.tobytes() + content).hexdigest(),
+        "decisions of the review": hashlib.sha256(labels.fingerprint().encode()).hexdigest(),
+        "seed": seed,
+        "device": compute.device.type,
+        "precision": compute.precision,
+    }
+    return flat({**facts, **to_table(profile)})
+
+
+@contextmanager
+def _failures_told(path: Path, context: Context) -> Iterator[None]:
+    """Keep what was done so far, and turn what the machine lacks into a RunError that says how to go on."""
     try:
-        trained = learn(samples, labels, pixels, plan.profile, context)
-        seconds = {"decoding": decoding, **context.seconds, "total": time.monotonic() - began}
-        timings = {stage: round(value, 3) for stage, value in seconds.items()}
-        run = conclude(samples, pixels, plan, trained, destination, timings, context)
-    except torch.OutOfMemoryError:
-        raise RunError(
-            f"{device_name(compute.device)} ran out of memory in {context.place}; "
-            "use a smaller --batch-size or --image-size, or --device cpu"
-        ) from None
+        try:
+            yield
+        except BaseException:
+            with suppress(RunError):  # a full disk is what the first error tells of
+                context.save_progress()
+            raise
     except OSError as error:
         raise RunError(
             f"{error.filename or path} cannot be written or read ({error.strerror or error}); "
             "make room and go on with --resume"
         ) from None
-    finally:
-        log.close()
-    if not destination.temporary:
-        point_latest(path)
-    return run
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise RunError(
+            f"{device_name(context.device)} ran out of memory in {context.place}; "
+            "use a smaller --batch-size or --image-size, or --device cpu, with --overwrite"
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,21 @@
 """Run folders: made once, never overwritten unasked, the newest known by name."""
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from scanmix_cli.engine.run_folder import check_free, choose_folder, open_folder, point_latest
+from scanmix_cli.engine.run_folder import check_free, choose_folder, opened_folder, point_latest
 from scanmix_cli.errors import RunError, SettingsError
 
 
 @pytest.fixture(autouse=True)
 def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+def opened(folder: Path, overwrite: bool = False, resume: bool = False) -> AbstractContextManager[Path]:
+    return opened_folder(folder, overwrite, resume)
 
 
 def earlier_run(name: str = "run") -> Path:
@@ -61,8 +66,9 @@ def test_one_file_of_a_run_does_not_make_the_others_fair_game() -> None:
     (folder / "thesis.tex").write_text("years of work", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"holds thesis\.tex, which is no part of a run"):
         check_free(folder, overwrite=True, resume=False)
-    open_folder(folder, overwrite=True, resume=False)
-    assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
+    with pytest.raises(SettingsError, match=r"holds thesis\.tex"), opened(folder, overwrite=True):
+        pass
+    assert sorted(path.name for path in folder.iterdir()) == ["config.toml", "report.csv", "thesis.tex"]
 
 
 def test_the_note_of_the_newest_run_is_no_folder() -> None:
@@ -77,18 +83,22 @@ def test_resuming_needs_a_run() -> None:
 
 def test_overwriting_empties_and_resuming_keeps() -> None:
     folder = earlier_run()
-    assert open_folder(folder, overwrite=False, resume=True) == folder
-    assert (folder / "report.csv").exists()
-    open_folder(folder, overwrite=True, resume=False)
+    with opened(folder, resume=True) as path:
+        assert path == folder
+        assert (folder / "report.csv").exists()
+    with opened(folder, overwrite=True):
+        assert [path.name for path in folder.iterdir()] == [".lock"]
     assert list(folder.iterdir()) == []
-    assert open_folder(Path("deep/new"), overwrite=False, resume=False).is_dir()
+    with opened(Path("deep/new")) as path:
+        assert path.is_dir()
 
 
 def test_what_a_killed_run_left_half_written_is_overwritten() -> None:
     folder = earlier_run()
     (folder / ".metrics.csv.4711.tmp").write_bytes(b"sta")
     check_free(folder, overwrite=True, resume=False)
-    open_folder(folder, overwrite=True, resume=False)
+    with opened(folder, overwrite=True):
+        pass
     assert list(folder.iterdir()) == []
     (folder / ".notes.txt.4711.tmp").write_bytes(b"mine")
     with pytest.raises(SettingsError, match=r"holds \.notes\.txt\.4711\.tmp, which is no part of a run"):
@@ -97,8 +107,9 @@ def test_what_a_killed_run_left_half_written_is_overwritten() -> None:
 
 def test_a_folder_that_cannot_be_made_is_a_sentence() -> None:
     Path("file").write_bytes(b"")
-    with pytest.raises(RunError, match=r"run folder file/run cannot be made \(.*\); name another one with --out"):
-        open_folder(Path("file/run"), overwrite=False, resume=False)
+    sentence = r"run folder file/run cannot be made or written to \(Not a directory\); name another one with --out"
+    with pytest.raises(RunError, match=sentence), opened(Path("file/run")):
+        pass
 
 
 def test_latest_names_the_newest_run() -> None:

@@ -1,5 +1,6 @@
 """The epochs of a stage: numbering, budget, metrics, values that are not finite."""
 
+import contextlib
 import csv
 from pathlib import Path
 
@@ -26,6 +27,10 @@ class Clock:
 class Remembers(Silent):
     def __init__(self) -> None:
         self.said: list[tuple] = []
+        self.messages: list[str] = []
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
 
     def stage(self, name: str, total: int) -> None:
         self.said.append((name, total))
@@ -92,16 +97,60 @@ def test_a_resumed_stage_counts_its_budget_from_where_it_goes_on(
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_a_loss_that_is_not_finite_ends_the_run(value: float) -> None:
-    context = Context(CPU, 0)
-    epochs = context.epochs("scanmix", 2)
-    next(epochs)
-    next(epochs)
-    context.log(vote_agreement=value)  # a measure, not a loss: it may be undefined
-    sentence = f"loss_x became {value} in epoch 2 of scanmix; use --precision fp32, or lower the stage's learning_rate"
-    with pytest.raises(RunError, match=sentence) as caught:
-        context.log(accuracy=0.5, loss_x=value)
+def test_a_loss_that_is_not_finite_goes_back_twice_and_then_ends_the_run(value: float) -> None:
+    context, weight = Context(CPU, 0, reporter := Remembers()), torch.nn.Linear(1, 1)
+    sentence = f"loss_x became {value} in epoch 2 of scanmix"
+    advice = "with lower learning rates too; use --precision fp32, or lower the stage's learning_rate"
+    seen, scales = [], []
+
+    def run() -> None:
+        for epoch in context.epochs("scanmix", 3, net=weight):
+            seen.append((epoch.index, epoch.repeated, context.permutation(4).tolist()))
+            scales.append(context.descend.scale)
+            torch.nn.init.constant_(weight.weight, len(seen))
+            context.log(vote_agreement=value)  # a measure, not a loss: it may be undefined
+            context.log(loss_x=1.0 if epoch.index == 0 else value, loss_u=value if epoch.index else 0.0)
+
+    with pytest.raises(RunError, match=f"^{sentence}, {advice}") as caught:
+        run()
     assert caught.value.exit_code == 3
+    assert [place[:2] for place in seen] == [(0, False), (1, False), (1, True), (1, True)]
+    assert seen[1][2] == seen[2][2] == seen[3][2], "the same random numbers"
+    assert scales == [1.0, 1.0, 0.5, 0.25]
+    told = f"warning: {sentence}: back to the state before it, with half the learning rate"
+    assert [text for text in reporter.messages if "became" in text] == [told, told]
+    assert [row["epoch"] for row in context.history.rows] == [1]
+
+
+def test_a_network_that_is_not_finite_goes_back_too_and_the_lower_rate_lasts(tmp_path: Path) -> None:
+    context, net = Context(CPU, 0, checkpoints=Checkpoints(tmp_path)), torch.nn.Linear(1, 1)
+    seen = []
+    for epoch in context.epochs("scan", 2, net=net):
+        torch.nn.init.constant_(net.weight, float("nan") if epoch.index == 1 and not epoch.repeated else epoch.index)
+        seen.append(epoch.index)
+    assert seen == [0, 1, 1]
+    assert net.weight.item() == 1
+    resumed = Context(CPU, 0, checkpoints=Checkpoints(tmp_path, resume=True))
+    assert list(resumed.epochs("scan", 2, net=net)) == []
+    assert resumed.descend.scale == 0.5
+    assert list(resumed.epochs("warmup", 0)) == []
+    assert resumed.descend.scale == 1.0, "another stage has its own rate"
+
+
+def test_what_ends_a_stage_early_leaves_the_last_finished_epoch(tmp_path: Path) -> None:
+    context, net = Context(CPU, 0, checkpoints=Checkpoints(tmp_path)), torch.nn.Linear(1, 1)
+    with contextlib.suppress(KeyboardInterrupt):
+        for epoch in context.epochs("scan", 5, net=net):
+            torch.nn.init.constant_(net.weight, epoch.index)
+            if epoch.index == 3:
+                raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir()), "30 seconds have not passed"
+    context.save_progress()
+    context.save_progress()
+    restored = Checkpoints(tmp_path, resume=True).restore("scan", {"net": net}, torch.Generator())
+    assert restored == (3, 5)
+    assert net.weight.item() == 2
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_metrics_hold_a_row_per_epoch_and_the_union_of_all_values(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ def test_a_diverging_run_ends_with_a_sentence() -> None:
     profile = toy_profile(3)
     wild = replace(profile, supervised=replace(profile.supervised, learning_rate=1e30))
     with pytest.raises(
-        RunError, match=r"loss became (nan|inf) in epoch \d of cross-entropy; use --precision fp32, or lower"
+        RunError, match=r"loss became (nan|inf) in epoch \d of cross-entropy, with lower learning rates too; use"
     ):
         train("cross-entropy", wild, toy_images())
 

@@ -1,0 +1,184 @@
+"""Runs that are stopped, killed, started twice or go on with something else: from the outside."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from scanmix_cli.cli.app import main
+from scanmix_cli.engine.lock import LOCK, locked
+from scanmix_cli.errors import RunError
+
+SHORT = ["--epochs", "2", "--pretrain-epochs", "1", "--device", "cpu", "--no-html"]
+
+
+def run(*arguments: object) -> int:
+    """Exit code of the command."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return int(stopped.value.code or 0)
+
+
+def start(*arguments: object) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "scanmix_cli", "train", *map(str, arguments)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+
+
+def wait_for(path: Path, process: "subprocess.Popen[str]", text: str = "") -> None:
+    """Until the file holds the text; fails when the process ends before."""
+    while not (path.exists() and text in path.read_text(encoding="utf-8")):
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.02)
+
+
+def interrupt(monkeypatch: pytest.MonkeyPatch, where: str = "scanmix_cli.method.methods.run_em_loop") -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, stop)
+
+
+def test_two_processes_on_one_folder(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The one that was first is stopped as a scheduler does it, and goes on as if nothing had happened."""
+    folder = Path("run")
+    many = ["--epochs", "300", "--pretrain-epochs", "1", "--device", "cpu", "--no-html"]
+    with start(squares, "--out", folder, "-v", *many) as first:
+        wait_for(folder / "log.txt", first, "scanmix 2/300")
+        for options in ([], ["--overwrite"], ["--resume"]):
+            assert run("train", squares, "--out", folder, *many, *options) == 2
+            assert f"run is in use by another run (process {first.pid} on " in capsys.readouterr().err
+        first.send_signal(signal.SIGTERM)
+        said = first.communicate()[1].splitlines()[-1]
+    assert first.returncode == 130
+    again = f"scanmix train {squares} --out run -v {' '.join(many)} --resume"
+    assert said == f"scanmix: interrupted; what was done so far is kept, go on with `{again}`"
+    names = {path.name.rpartition("-")[0] for path in (folder / "checkpoints").glob("scanmix-*")}
+    last = max(int(name.rpartition("-")[2]) for name in names)
+    log = (folder / "log.txt").read_text(encoding="utf-8")
+    assert f"scanmix {last}/300" in log
+    assert f"scanmix {last + 1}/300" not in log, "every epoch that was finished is saved"
+    assert not (folder / LOCK).exists()
+
+
+def test_a_run_goes_on_with_the_same_or_not_at_all(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt(patch)
+        assert run("train", squares, "--out", "run", *SHORT) == 130
+    capsys.readouterr()
+    before = {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
+    assert run("train", squares, "--out", "run", "--resume", "--seed", "1", "--epochs", "3", "-q") == 2
+    advice = "resume with the same ones, or start anew with --overwrite"
+    begun = "scanmix: run was begun with other data or settings"
+    assert capsys.readouterr().err == f"{begun} (seed 0 then, 1 now; mixmatch.epochs 2 then, 3 now); {advice}\n"
+    image = next(squares.rglob("r*.png"))
+    content = image.read_bytes()
+    image.unlink()
+    assert run("train", squares, "--out", "run", "--resume", "-q") == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"{begun} (rows 42 then, 41 now; readable images 42 then, 41 now; other names, splits or lab")
+    image.write_bytes(next(squares.rglob("b*.png")).read_bytes())
+    assert run("train", squares, "--out", "run", "--resume", "-q") == 2
+    assert capsys.readouterr().err == f"{begun} (other pictures); {advice}\n"
+    after = {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
+    assert after == before, "a refusal writes nothing"
+    image.write_bytes(content)
+    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
+    assert run("train", squares, "--out", "whole", "-q", *SHORT) == 0
+    assert Path("run/report.csv").read_bytes() == Path("whole/report.csv").read_bytes()
+
+
+def test_a_folder_that_a_killed_run_had_only_just_made_is_free(squares: Path) -> None:
+    Path("run").mkdir()
+    Path("run", LOCK).write_text("process 1 on elsewhere")
+    Path("run/.config.toml.1.tmp").write_text("[ru")
+    assert run("train", squares, "--out", "run", "-q", *SHORT) == 0
+    assert not [path.name for path in Path("run").iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "model", "log.txt"])
+def test_a_run_is_not_resumed_through_links(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt(patch, "scanmix_cli.method.methods.pretrain")
+        assert run("train", squares, "--out", "run", *SHORT) == 130
+    elsewhere = Path("elsewhere")
+    found = Path("run") / name
+    if found.exists():
+        found.rename(elsewhere)
+    found.symlink_to(elsewhere.absolute())
+    capsys.readouterr()
+    assert run("train", squares, "--out", "run", "--resume", "-q") == 2
+    assert capsys.readouterr().err == (
+        f"scanmix: run/{name} is a link, which no run makes; remove it, or use another --out\n"
+    )
+
+
+def test_a_full_disk_keeps_what_there_is(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full when the verdicts are written; with room again the run ends as the undisturbed one."""
+    full = OSError(28, "No space left on device")
+
+    def fsync(_: int) -> None:
+        raise full
+
+    with monkeypatch.context() as patch:
+        patch.setattr("scanmix_cli.workflow.train.judge", lambda *_: patch.setattr(os, "fsync", fsync) or real(*_))
+        from scanmix_cli.evidence.verdicts import judge as real
+
+        assert run("train", squares, "--out", "run", "-q", *SHORT) == 3
+    told = capsys.readouterr().err
+    assert told == (
+        "scanmix: run/evidence.npz could not be written (No space left on device): free some space or choose another "
+        "folder\n"
+    )
+    assert {path.name for path in Path("run").iterdir()} == {"config.toml", "log.txt", "metrics.csv", "checkpoints"}
+    assert run("train", squares, "--out", "run", "--resume", "-q", "--no-html") == 0
+    assert run("train", squares, "--out", "whole", "-q", *SHORT) == 0
+    assert Path("run/report.csv").read_bytes() == Path("whole/report.csv").read_bytes()
+
+
+def test_a_folder_that_takes_no_files_is_a_sentence(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> int:
+        raise PermissionError(30, "Read-only file system")
+
+    monkeypatch.setattr("scanmix_cli.engine.lock.os.open", refuse)
+    assert run("train", squares, "--out", "run", "-q", *SHORT) == 3
+    assert capsys.readouterr().err == (
+        "scanmix: run folder run cannot be made or written to (Read-only file system); name another one with --out\n"
+    )
+
+
+def test_data_that_vanish_during_training_are_not_needed_any_more(
+    squares: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from scanmix_cli.workflow import train as workflow
+
+    judge = workflow.judge
+
+    def vanish(*arguments: object) -> object:
+        squares.rename("moved")
+        return judge(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(workflow, "judge", vanish)
+    assert run("train", squares, "--out", "run", "-q", *SHORT[:-1]) == 0
+    assert json.loads(Path("run/summary.json").read_text(encoding="utf-8"))["counts"]["valid"] == 42
+    assert "data:image" in Path("run/report.html").read_text(encoding="utf-8"), "pictures come from the pixel cache"
+
+
+def test_a_folder_in_use_inside_one_process(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("run").mkdir()
+    with locked(Path("run")):
+        assert run("train", squares, "--out", "run", "-q", *SHORT) == 2
+    assert "in use by another run" in capsys.readouterr().err
+    assert RunError.exit_code == 3
