@@ -176,14 +176,15 @@ def stage_seconds(profile: Profile, facts: DataFacts, cost: float) -> dict[str, 
 
 
 def seconds_per_image(profile: Profile, compute: Compute) -> float:
-    """Measured seconds of one training pass of one image on this device, in a batch."""
+    """Measured seconds of one training pass of one image on this device, in a batch; the best of a few, for what else
+    runs here may be over soon."""
     size, device = profile.image_size, compute.device
     with seeded(0):
         net = placed(build_backbone(profile.backbone), device)
     count = max(PROBE_IMAGES[device.type] * 32 // size, 8)
     batch = to_layout(torch.zeros(count, 3, size, size, device=device))
     times = []
-    for _ in range(3):
+    for _ in range(6):
         began = time.perf_counter()
         with compute.autocast():
             loss = net(batch).float().mean()
