@@ -1,6 +1,8 @@
 """From a file to a square RGB picture, by content and never by suffix; every failure has a code."""
 
 import io
+import os
+import stat
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +26,7 @@ UNSUPPORTED = "ERROR_UNSUPPORTED"
 T = TypeVar("T")
 
 MAX_PIXELS = 178_956_970  # where Pillow itself refuses to open: twice its default Image.MAX_IMAGE_PIXELS
+MAX_BYTES = 1 << 30
 _TOO_MANY = f"more pixels than the {MAX_PIXELS} that are read at most"
 
 # Formats with a mark of their own at the start: without one (TGA, DIB) garbage passes for a picture; EPS runs programs.
@@ -77,7 +80,7 @@ def decode_file(path: Path | str, size: int, *, salvage: bool = False) -> Pictur
     The short side is resized to `size` and the centre cut out. A picture of exactly size x size keeps every value.
     With `salvage`, what is there of a file cut short is used; what is missing is grey or black.
     """
-    return decode_bytes(_content(path), size, salvage=salvage)
+    return decode_bytes(read_content(path), size, salvage=salvage)
 
 
 def decode_whole(path: Path | str, longest: int) -> Image.Image:
@@ -85,7 +88,7 @@ def decode_whole(path: Path | str, longest: int) -> Image.Image:
 
     What is there of a file cut short is used. Raises DecodeError.
     """
-    data = _content(path)
+    data = read_content(path)
     _require_content(data)
 
     def whole(image: Image.Image) -> Image.Image:
@@ -105,12 +108,18 @@ def decode_whole(path: Path | str, longest: int) -> Image.Image:
         return _opened(data, whole)
 
 
-def _content(path: Path | str) -> bytes:
+def read_content(path: Path | str) -> bytes:
+    """The bytes of a file; raises DecodeError, also where reading would not end: pipes, devices."""
     if not path:
         raise DecodeError(MISSING_FILE, "the row names no file")
     try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            raise DecodeError(MISSING_FILE, "cannot be opened: no regular file")
+        if status.st_size > MAX_BYTES:
+            raise DecodeError(TOO_LARGE, f"{status.st_size} bytes; at most {MAX_BYTES} are read")
         with open(path, "rb") as file:
-            return file.read()
+            return file.read(MAX_BYTES)
     except OSError as error:
         raise DecodeError(MISSING_FILE, f"cannot be opened: {error.strerror}") from None
     except ValueError:  # a zero byte in the name

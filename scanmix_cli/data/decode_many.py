@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from scanmix_cli.data.cache import Earlier
-from scanmix_cli.data.decode import DecodeError, Picture, decode_file
+from scanmix_cli.data.decode import DecodeError, Picture, read_content
+from scanmix_cli.data.isolated import Isolation
 from scanmix_cli.data.prints import make_prints
 from scanmix_cli.data.records import Records
 
@@ -33,7 +34,8 @@ class Decoded:
 
 @dataclass(frozen=True)
 class Decoder:
-    """Decodes files in threads, since Pillow lets go of the interpreter lock while it decodes and resizes."""
+    """Decodes files in threads, since Pillow lets go of the interpreter lock while it decodes and resizes; those that
+    could get stuck or break the decoder in processes beside them."""
 
     paths: list[str]
     size: int
@@ -67,11 +69,11 @@ class Decoder:
         return self.earlier is not None and self.earlier.rows[row] >= 0
 
     def _chunks(self) -> Iterator[tuple[int, Decoded]]:
-        pool = ThreadPoolExecutor(self.workers)
+        pool, isolation = ThreadPoolExecutor(self.workers), Isolation()
         waiting: deque[tuple[int, Future[Decoded]]] = deque()
         try:
             for start in range(0, len(self.paths), _CHUNK):
-                waiting.append((start, pool.submit(self._decode, start)))
+                waiting.append((start, pool.submit(self._decode, start, isolation)))
                 if len(waiting) >= _AHEAD * self.workers:
                     first, future = waiting.popleft()
                     yield first, future.result()
@@ -80,15 +82,16 @@ class Decoder:
                 yield first, future.result()
         finally:
             pool.shutdown(cancel_futures=True)
+            isolation.close()
 
-    def _decode(self, start: int) -> Decoded:
+    def _decode(self, start: int, isolation: Isolation) -> Decoded:
         pictures, errors, remarks = {}, {}, {}
         for row in range(start, min(start + _CHUNK, len(self.paths))):
             if self._is_known(row):
                 continue
             _LOCAL.heard = []
             try:
-                pictures[row] = decode_file(self.paths[row], self.size, salvage=self.salvage)
+                pictures[row] = isolation.decode(read_content(self.paths[row]), self.size, self.salvage)
             except DecodeError as error:
                 errors[row] = error.code, error.message
             if _LOCAL.heard:

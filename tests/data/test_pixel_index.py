@@ -9,7 +9,7 @@ from image_files import make_folder, picture, save_picture, write_table
 from mixed_table import assert_equal, mixed_table
 from PIL import Image
 
-from scanmix_cli.data.decode import Picture, decode_file
+from scanmix_cli.data.decode import read_content
 from scanmix_cli.data.pixels import load_pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.data.sources import read_samples
@@ -27,11 +27,11 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the files that are really decoded."""
     names: list[str] = []
 
-    def spy(path: str, size: int, *, salvage: bool = False) -> Picture:
+    def spy(path: str) -> bytes:
         names.append(Path(path).name)
-        return decode_file(path, size, salvage=salvage)
+        return read_content(path)
 
-    monkeypatch.setattr("scanmix_cli.data.decode_many.decode_file", spy)
+    monkeypatch.setattr("scanmix_cli.data.decode_many.read_content", spy)
     return names
 
 

@@ -47,7 +47,7 @@ def test_second_call_maps_the_same_pixels_without_decoding(
     mixed: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = load_pixels(mixed, SIZE, workers=2, cache_dir=tmp_path / "cache")
-    monkeypatch.setattr("scanmix_cli.data.decode_many.decode_file", None)
+    monkeypatch.setattr("scanmix_cli.data.decode_many.read_content", None)
     second = load_pixels(mixed, SIZE, workers=2, cache_dir=tmp_path / "cache")
     assert isinstance(second.images, np.memmap)
     assert_equal(first, second)
