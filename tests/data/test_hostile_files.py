@@ -137,7 +137,7 @@ def test_a_decoder_that_gets_stuck_costs_its_picture_alone() -> None:
 def test_a_decoder_that_dies_costs_its_picture_alone(isolation: Isolation) -> None:
     killer = threading.Timer(0.2, os.kill, (stop_it(isolation), signal.SIGKILL))
     killer.start()
-    with pytest.raises(DecodeError, match="^the decoder breaks down over it$") as caught:
+    with pytest.raises(DecodeError, match=r"^the decoder breaks down over it$") as caught:
         isolation.decode(encoded("WEBP", side=300, lossless=True), 8, salvage=False)
     assert caught.value.code == CORRUPT_IMAGE
     assert isolation.decode(encoded("WEBP"), 8, salvage=False).pixels.shape == (3, 8, 8)
@@ -163,7 +163,7 @@ def test_modules_beside_the_pictures_are_not_run(tmp_path: Path, monkeypatch: py
 def test_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.png")
     for path in (tmp_path / "pipe.png", "/dev/zero"):
-        with pytest.raises(DecodeError, match="^cannot be opened: no regular file$") as caught:
+        with pytest.raises(DecodeError, match=r"^cannot be opened: no regular file$") as caught:
             read_content(path)
         assert caught.value.code == MISSING_FILE
 
@@ -171,7 +171,7 @@ def test_pipes_and_devices_are_not_read(tmp_path: Path) -> None:
 def test_a_file_of_gigabytes_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "hole.png").open("wb") as file:
         file.truncate((1 << 30) + 1)
-    with pytest.raises(DecodeError, match="^1073741825 bytes; at most 1073741824 are read$") as caught:
+    with pytest.raises(DecodeError, match=r"^1073741825 bytes; at most 1073741824 are read$") as caught:
         read_content(tmp_path / "hole.png")
     assert caught.value.code == TOO_LARGE
 
