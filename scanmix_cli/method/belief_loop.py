@@ -38,16 +38,21 @@ SMALLEST = 1e-8
 
 @dataclass(frozen=True)
 class Belief:
-    """What one network and its neighbours say: distributions (N, C) without the image's own label and with it."""
+    """What one network and its neighbours say: distributions (N, C) without the image's own label and with it, and the
+    neighbours int64 (N, K) in the network's own feature space."""
 
     without_label: Tensor
     posterior: Tensor
+    neighbors: Tensor
 
 
 def run_belief_loop(
     students: list[Student], images: ImageSet, profile: Profile, monitor: Monitor, context: Context
-) -> Evidence:
-    """Train one or two students in place, whose backbones are pre-trained encoders."""
+) -> tuple[Evidence, Tensor]:
+    """Train one or two students in place, whose backbones are pre-trained encoders.
+
+    Returns the evidence and the neighbours int64 (N, K) that the first network ends with.
+    """
     assert profile.beliefs is not None
     settings, teacher = profile.beliefs, Teacher(images, profile.beliefs, profile.neighbors.count, context)
     for student in students:
@@ -72,9 +77,10 @@ def run_belief_loop(
             **teacher.metrics(beliefs[0], monitor),
             **monitor.test(averaged, context),
         )
-    logits = torch.stack([forward_all(net, net, images, context) for net in averaged]).sum(0)
+    sights = [look_closely(net, images, context) for net in averaged]
+    logits = torch.stack([sight.probabilities.clamp_min(SMALLEST).log() for sight in sights]).sum(0)
     evidence.final_probability[:] = logits.softmax(1).cpu().numpy()
-    return evidence
+    return evidence, teacher.mine(sights[0].features)
 
 
 def view_of(belief: Belief, labels: Tensor) -> View:
@@ -98,25 +104,29 @@ class Teacher:
         """A class head that fits what the neighbours' votes alone make of the labels; features are left as they are."""
         net = student.averaged
         features = forward_all(net.features, net, self.images, self.context)
-        targets = self._with_label(self._votes(F.normalize(features, dim=1)))
+        neighbors = self.mine(F.normalize(features, dim=1))
+        targets = self._with_label(votes(self.given, neighbors, self.prior, self.settings.rounds))
         start_head(student, features, targets, HEAD_SHARPNESS)
 
     def belief(self, student: Student) -> Belief:
         """The averaged network's probabilities and its neighbours' votes, without and with the image's own label."""
         sight = look_closely(student.averaged, self.images, self.context)
-        without = believe([sight.probabilities, self._votes(sight.features)], self.prior)
-        return Belief(without, self._with_label(without))
+        neighbors = self.mine(sight.features)
+        voted = votes(self.given, neighbors, self.prior, self.settings.rounds)
+        without = believe([sight.probabilities, voted], self.prior)
+        return Belief(without, self._with_label(without), neighbors)
+
+    def mine(self, features: Tensor) -> Tensor:
+        """Neighbours int64 (N, K) of unit features (N, D), the image itself left out."""
+        return mine_neighbors(features, self.neighbors, include_self=False)
 
     def metrics(self, belief: Belief, monitor: Monitor) -> dict[str, float]:
         """The share of labels held to be wrong, and what is known of the belief where the truth is."""
         clean = (belief.posterior.argmax(1) == self.images.labels).cpu().numpy()
         known = self.labels >= 0
         values = {"noise_estimate": 1 - float(clean[known].mean())} if known.any() else {}
+        values |= monitor.neighbors(belief.neighbors, self.images, self.context)
         return values | monitor.selection(clean & known, self.labels)
-
-    def _votes(self, features: Tensor) -> Tensor:
-        neighbors = mine_neighbors(features, self.neighbors, include_self=False)
-        return votes(self.given, neighbors, self.prior, self.settings.rounds)
 
     def _with_label(self, without: Tensor) -> Tensor:
         labels = self.images.labels

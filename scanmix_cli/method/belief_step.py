@@ -66,9 +66,8 @@ class BeliefStep:
         if settings.contrastive_weight:
             first, second = projected.chunk(2)
             contrast = nt_xent(first, second, self.temperature, symmetric=True)
-        student.optimizer.zero_grad()
-        self.context.compute.backward(loss + settings.contrastive_weight * contrast, student.optimizer)
-        student.optimizer.step()
-        with torch.no_grad():
-            torch._foreach_lerp_(self.kept, self.own, 1 - settings.average)
+        self.context.descend(loss + settings.contrastive_weight * contrast, student.optimizer)
+        if self.context.descend.completes:
+            with torch.no_grad():
+                torch._foreach_lerp_(self.kept, self.own, 1 - settings.average)
         return torch.stack([loss, contrast]).detach()

@@ -19,7 +19,7 @@ from scanmix_cli.method.neighbors import mine_neighbors
 from scanmix_cli.method.networks import contrastive_net, load_backbone, scanmix_net
 from scanmix_cli.method.scan import train_scan
 from scanmix_cli.method.scanmix import run_em_loop
-from scanmix_cli.method.settings import Profile
+from scanmix_cli.method.settings import BeliefSettings, Profile
 from scanmix_cli.method.simclr import train_simclr
 from scanmix_cli.method.student import make_student
 from scanmix_cli.method.supervised import train_supervised
@@ -71,14 +71,12 @@ def scanmix(
 ) -> Outcome:
     """The paper's method: every stage that the profile has. `encoder` skips the contrastive stage."""
     encoder = encoder or pretrain(images, profile, context)
+    if profile.beliefs is not None:
+        return _on_beliefs(profile.beliefs, encoder, images, profile, monitor, context)
     neighbors = neighbors_of(encoder, images, profile, monitor, context)
     nets = _pair(images, profile, context)
     for net in nets:
         load_backbone(net, encoder)
-    if profile.beliefs is not None:
-        students = [make_student(net, encoder, profile.beliefs, context) for net in nets[: profile.beliefs.networks]]
-        evidence = run_belief_loop(students, images, profile, monitor, context)
-        return Outcome([student.averaged for student in students], evidence, neighbors)
     if profile.scan is not None:
         train_scan(nets[0], images, neighbors, profile.scan, context)
         with torch.no_grad():
@@ -169,6 +167,22 @@ METHODS: dict[str, Method] = {
 def _pair(images: ImageSet, profile: Profile, context: Context) -> list[ScanMixNet]:
     """Two fresh networks with different weights."""
     return [scanmix_net(profile.backbone, images.classes, context, seed_offset=k) for k in (1, 2)]
+
+
+def _on_beliefs(
+    settings: BeliefSettings,
+    encoder: ContrastiveNet,
+    images: ImageSet,
+    profile: Profile,
+    monitor: Monitor,
+    context: Context,
+) -> Outcome:
+    nets = _pair(images, profile, context)[: settings.networks]
+    for net in nets:
+        load_backbone(net, encoder)
+    students = [make_student(net, encoder, settings, context) for net in nets]
+    evidence, neighbors = run_belief_loop(students, images, profile, monitor, context)
+    return Outcome([student.averaged for student in students], evidence, neighbors)
 
 
 def _one_network(images: ImageSet, profile: Profile, monitor: Monitor, context: Context, use_mixup: bool) -> Outcome:

@@ -43,7 +43,10 @@ def test_runs_and_finds_the_wrong_labels(settings: BeliefSettings) -> None:
     assert evidence is not None
     assert (evidence.epochs, evidence.observations) == (3, 3 * settings.networks)
     assert (evidence.final_probability.argmax(1) == TRUTH).mean() > 0.9
+    assert outcome.neighbors is not None
+    assert (outcome.neighbors != torch.arange(96)[:, None]).all()
     last = context.history.rows[-1]
+    assert last["knn_accuracy"] > 0.9
     assert last["clean_precision"] > 0.9
     assert (last["loss_contrastive"] > 0) == (settings.contrastive_weight > 0)
 
