@@ -55,4 +55,5 @@ def in_parts(profile: Profile, most: int) -> Profile:
 
 def _one_epoch(profile: Profile) -> Profile:
     shortest = scale_epochs(profile, 0.0)
-    return replace(shortest, mixmatch=replace(shortest.mixmatch, epochs=1))
+    beliefs = shortest.beliefs and replace(shortest.beliefs, epochs=1)
+    return replace(shortest, mixmatch=replace(shortest.mixmatch, epochs=1), beliefs=beliefs)

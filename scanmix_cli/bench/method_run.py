@@ -192,7 +192,7 @@ def _costs(run: MethodRun, encoder: Encoder | None, context: BriefContext, wall:
         "peak_memory_mib": machine.peak_memory(run.compute.device),
         "time_budget": run.time_budget,
         "images_an_epoch": context.most or len(run.data.train.labels),
-        "epochs": run.profile.mixmatch.epochs,
+        "epochs": run.profile.loop_epochs,
         "supervised_epochs": run.profile.supervised.epochs,
         "pretrain_epochs": run.profile.contrastive.epochs if run.profile.contrastive and encoder else 0,
         "backbone": run.profile.backbone,

@@ -47,10 +47,11 @@ def shortened(profile: Profile, epochs: int, pretrain_epochs: int) -> Profile:
     """`epochs` for the main loop and for plain training, SCAN and warm-up in proportion; 0 leaves a schedule alone."""
     contrastive = profile.contrastive
     if epochs:
-        profile = scale_epochs(profile, epochs / profile.mixmatch.epochs)
+        profile = scale_epochs(profile, epochs / profile.loop_epochs)
         profile = replace(
             profile,
             mixmatch=replace(profile.mixmatch, epochs=epochs),
+            beliefs=profile.beliefs and replace(profile.beliefs, epochs=epochs),
             supervised=replace(profile.supervised, epochs=epochs),
         )
     if contrastive is not None and pretrain_epochs:
@@ -68,6 +69,8 @@ def check_stages(method: str, profile: Profile) -> None:
 
 def shares(method: str, profile: Profile, facts: DataFacts) -> dict[str, float]:
     """How a method's time budget is shared out over its stages, in any unit; empty where it has one stage."""
+    if method != "scanmix":
+        profile = replace(profile, beliefs=None)
     if method == "dividemix":
         profile = replace(profile, warmup=replace(profile.warmup, scope="network"))
     if method in ("dividemix", "pretrain+dividemix"):

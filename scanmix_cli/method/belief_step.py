@@ -35,7 +35,9 @@ class BeliefStep:
         """
         settings, context = self.settings, self.context
         rows = torch.multinomial(weights, len(weights), replacement=True, generator=context.generator)
-        batches = fixed_order(rows, settings.batch_size)
+        batches = fixed_order(
+            rows[context.permutation(len(rows))], settings.batch_size
+        )  # a brief context cuts it short
         shares = torch.ones(len(batches), device=context.device)
         if settings.alpha:
             shares = mix_shares(len(batches), settings.alpha, context)

@@ -183,3 +183,8 @@ class Profile:
     beliefs: BeliefSettings | None = None  # not None: `scanmix` is the belief loop, right after pre-training
     supervised: SupervisedSettings = SupervisedSettings()
     order: Literal["sequential", "parallel"] = "sequential"  # "parallel": both learn from clones of the epoch's start
+
+    @property
+    def loop_epochs(self) -> int:
+        """Epochs of the main loop, stage `scanmix`."""
+        return self.mixmatch.epochs if self.beliefs is None else self.beliefs.epochs

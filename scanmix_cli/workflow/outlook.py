@@ -12,9 +12,9 @@ def describe_plan(plan: Plan) -> str:
         f"{name} {epochs}"
         for name, epochs in (
             (profile.contrastive.objective, profile.contrastive.epochs) if profile.contrastive else ("", 0),
-            ("scan", profile.scan.epochs if profile.scan else 0),
-            ("warm-up", profile.warmup.epochs),
-            ("scanmix", profile.mixmatch.epochs),
+            ("scan", profile.scan.epochs if profile.scan and not profile.beliefs else 0),
+            ("warm-up", 0 if profile.beliefs else profile.warmup.epochs),
+            ("scanmix", profile.loop_epochs),
         )
         if epochs
     )

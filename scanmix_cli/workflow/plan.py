@@ -120,6 +120,7 @@ def scale_epochs(profile: Profile, factor: float) -> Profile:
             rate_drops=tuple(scaled(drop) for drop in semi.rate_drops),
             rampup=scaled(semi.rampup),
         ),
+        beliefs=profile.beliefs and replace(profile.beliefs, epochs=scaled(profile.beliefs.epochs, 3)),
         supervised=replace(profile.supervised, epochs=scaled(profile.supervised.epochs, 3)),
     )
 
@@ -133,7 +134,11 @@ def override(profile: Profile, request: Request) -> Profile:
     if request.epochs:
         factor = request.epochs / profile.mixmatch.epochs
         drops = tuple(max(round(drop * factor), 1) for drop in profile.mixmatch.rate_drops)
-        profile = replace(profile, mixmatch=replace(profile.mixmatch, epochs=request.epochs, rate_drops=drops))
+        profile = replace(
+            profile,
+            mixmatch=replace(profile.mixmatch, epochs=request.epochs, rate_drops=drops),
+            beliefs=profile.beliefs and replace(profile.beliefs, epochs=request.epochs),
+        )
     if request.pretrain_epochs and profile.contrastive is not None:
         profile = replace(profile, contrastive=replace(profile.contrastive, epochs=request.pretrain_epochs))
     if request.batch_size:
@@ -142,6 +147,7 @@ def override(profile: Profile, request: Request) -> Profile:
             profile,
             contrastive=profile.contrastive and replace(profile.contrastive, batch_size=size),
             mixmatch=replace(profile.mixmatch, batch_size=size),
+            beliefs=profile.beliefs and replace(profile.beliefs, batch_size=size),
         )
     return profile
 
@@ -160,6 +166,10 @@ def stage_seconds(profile: Profile, facts: DataFacts, cost: float) -> dict[str, 
     if profile.contrastive is not None:
         used = min(n, profile.contrastive.max_images or n)
         passes[profile.contrastive.objective] = 2.0 * used * profile.contrastive.epochs
+    if profile.beliefs is not None:
+        views = 2.0 * n + 3 * FORWARD_SHARE * n  # trained on; looked at, with the statistics before
+        passes["scanmix"] = profile.beliefs.networks * views * profile.beliefs.epochs
+        return {stage: count * cost for stage, count in passes.items()}
     if profile.scan is not None:
         passes["scan"] = (2.0 + FORWARD_SHARE) * n * profile.scan.epochs
     share = 1.0 if profile.warmup.scope == "network" else FORWARD_SHARE

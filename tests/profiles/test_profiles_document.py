@@ -73,7 +73,14 @@ def test_every_value_is_the_profiles(heading: str) -> None:
 def differing(*profiles: Profile) -> set[str]:
     """Settings that do not have the same value in all profiles, the name and absent parts as such left out."""
     columns = [settings(profile) for profile in profiles]
-    names = {name for column in columns for name in column} - {"name", "gate", "scan", "contrastive", "clustering"}
+    names = {name for column in columns for name in column} - {
+        "name",
+        "gate",
+        "scan",
+        "contrastive",
+        "clustering",
+        "beliefs",
+    }
     return {name for name in names if len({column.get(name, ABSENT) for column in columns}) > 1}
 
 

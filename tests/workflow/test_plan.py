@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from scanmix_cli.engine.device import Compute
+from scanmix_cli.method.settings import BeliefSettings
 from scanmix_cli.profiles import fast
 from scanmix_cli.profiles.official import OFFICIAL
 from scanmix_cli.profiles.paper import PAPER
@@ -76,6 +77,17 @@ def test_stage_seconds_count_every_pass_of_an_image() -> None:
     assert seconds["warmup"] == pytest.approx(2 * 1000 * 6 / 3)
     network = 10 * 64 * (4 + 6 / 3) + 1000 / 3 + 2 * 1000  # 700 // 64 = 10 steps, one evaluation, one clustering pass
     assert seconds["scanmix"] == pytest.approx(2 * network * 2)
+
+
+def test_a_profile_on_beliefs_is_planned_by_its_own_epochs() -> None:
+    profile = replace(OFFICIAL["cifar10"], beliefs=BeliefSettings(epochs=10, networks=2))
+    seconds = plan.stage_seconds(profile, plan.DataFacts(1000, 10, 32), 1.0)
+    assert seconds == {"simclr": 2 * 1000 * 500, "scanmix": pytest.approx(2 * (2 + 1) * 1000 * 10)}
+    bent = plan.override(profile, Request(epochs=5, batch_size=16))
+    assert bent.beliefs is not None
+    assert (bent.loop_epochs, bent.beliefs.batch_size) == (5, 16)
+    half, _ = plan.fit_budget(profile, 200, 100)
+    assert half.loop_epochs == 5
 
 
 def test_a_budget_shortens_all_stages_alike_and_only_when_needed() -> None:
