@@ -99,21 +99,25 @@ class Teacher:
         self.labels = images.labels.cpu().numpy()
         self.given = soft_labels(images.labels, images.classes)
         self.prior = class_prior(images.labels, images.classes)
+        self.first_votes: Tensor | None = None
 
     def start(self, student: Student) -> None:
         """A class head that fits what the neighbours' votes alone make of the labels; features are left as they are."""
         net = student.averaged
         features = forward_all(net.features, net, self.images, self.context)
-        neighbors = self.mine(F.normalize(features, dim=1))
-        targets = self._with_label(votes(self.given, neighbors, self.prior, self.settings.rounds))
-        start_head(student, features, targets, HEAD_SHARPNESS)
+        voted = self._votes(self.mine(F.normalize(features, dim=1)))
+        if self.settings.encoder_votes:
+            self.first_votes = voted
+        start_head(student, features, self._with_label(voted), HEAD_SHARPNESS)
 
     def belief(self, student: Student) -> Belief:
         """The averaged network's probabilities and its neighbours' votes, without and with the image's own label."""
         sight = look_closely(student.averaged, self.images, self.context)
         neighbors = self.mine(sight.features)
-        voted = votes(self.given, neighbors, self.prior, self.settings.rounds)
-        without = believe([sight.probabilities, voted], self.prior)
+        opinions = [sight.probabilities, self._votes(neighbors)]
+        if self.first_votes is not None:
+            opinions.append(self.first_votes)
+        without = believe(opinions, self.prior)
         return Belief(without, self._with_label(without), neighbors)
 
     def mine(self, features: Tensor) -> Tensor:
@@ -127,6 +131,9 @@ class Teacher:
         values = {"noise_estimate": 1 - float(clean[known].mean())} if known.any() else {}
         values |= monitor.neighbors(belief.neighbors, self.images, self.context)
         return values | monitor.selection(clean & known, self.labels)
+
+    def _votes(self, neighbors: Tensor) -> Tensor:
+        return votes(self.given, neighbors, self.prior, self.settings.rounds)
 
     def _with_label(self, without: Tensor) -> Tensor:
         labels = self.images.labels

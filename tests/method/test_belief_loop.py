@@ -32,7 +32,7 @@ def student(settings: BeliefSettings = SETTINGS) -> Student:
 
 @pytest.mark.parametrize(
     "settings",
-    [SETTINGS, replace(SETTINGS, networks=1, alpha=0.0), replace(SETTINGS, contrastive_weight=0.2)],
+    [SETTINGS, replace(SETTINGS, networks=1, alpha=0.0, encoder_votes=True), replace(SETTINGS, contrastive_weight=0.2)],
     ids=["two networks", "one network", "contrastive"],
 )
 def test_runs_and_finds_the_wrong_labels(settings: BeliefSettings) -> None:
@@ -63,6 +63,16 @@ def test_trusted_labels_are_never_doubted() -> None:
     teacher = Teacher(images, SETTINGS, 5, toy_context())
     even = torch.full((96, 3), 1 / 3)
     assert teacher._with_label(even)[9].tolist() == [0, 1, 0]
+
+
+def test_the_encoders_votes_stay_an_opinion() -> None:
+    teacher, one = Teacher(CONTEXT_IMAGES, replace(SETTINGS, encoder_votes=True), 5, toy_context()), student()
+    teacher.start(one)
+    assert teacher.first_votes is not None
+    plain = teacher.belief(one).without_label
+    wrong = torch.eye(3)[(torch.arange(96) + 1) % 3]
+    teacher.first_votes = wrong
+    assert (teacher.belief(one).without_label * wrong).sum() > 10 * (plain * wrong).sum()
 
 
 def test_head_starts_from_the_votes() -> None:
