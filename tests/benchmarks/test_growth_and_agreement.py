@@ -1,0 +1,40 @@
+"""Sums and tables of the growth and agreement benchmarks, by hand."""
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
+Script = Callable[[str], ModuleType]
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> Script:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module
+
+
+def test_growth_has_its_exponent_and_peaks(script: Script) -> None:
+    found = {
+        1_000: {"SCAN": {"seconds": 2.0, "device_gb": 0.5}, "process": {"host_gb": 1.0}},
+        100_000: {"SCAN": {"seconds": 20.0, "device_gb": 4.0}, "process": {"host_gb": 2.5}},
+    }
+    assert script("growth").table(found).splitlines() == [
+        "| stage, seconds | 1,000 | 100,000 | exponent |",
+        "| --- | --- | --- | --- |",
+        "| SCAN | 2 | 20 | 0.50 |",
+        "| peak of the device, GB | 0.50 | 4.00 | |",
+        "| peak of the process so far, GB | 1.00 | 2.50 | |",
+    ]
+
+
+def test_agreement_has_means_and_spreads(script: Script) -> None:
+    agreement = script("agreement")
+    scores = {way.name: [0.5, 0.75] for way in agreement.WAYS}
+    lines = agreement.table(dict.fromkeys(agreement.METHOD_NAMES, scores)).splitlines()
+    assert lines[0] == "| computed in | 30 epochs of plain training | short EM run |"
+    assert lines[2] == "| fp32, recorded | 62.50 (50.00 to 75.00) | 62.50 (50.00 to 75.00) |"
+    assert len(lines) == 2 + len(agreement.WAYS)
