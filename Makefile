@@ -9,7 +9,9 @@ DEMO := scanmix-runs/demo
 TREE := build/tree
 CHECKED := scanmix_cli models tests sample_data benchmarks
 
-.PHONY: demo test lint format clean
+PYTHONS := 3.10 3.11 3.12 3.13
+
+.PHONY: demo test pythons audit lint format clean
 
 demo: $(VENV)/ready
 	$(BIN)/scanmix train sample_data/digits --overwrite --out $(DEMO)
@@ -18,6 +20,18 @@ demo: $(VENV)/ready
 # One thread a worker, or the workers take each other's cores.
 test: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
+
+# The tests under every Python that is on this machine, each in an environment of its own.
+pythons:
+	@for version in $(PYTHONS); do \
+		if ! python$$version -c '' 2> /dev/null; then echo "python$$version is not on this machine"; continue; fi; \
+		$(MAKE) test PYTHON=python$$version VENV=.venv-$$version || exit 1; \
+	done
+
+# Known weaknesses of what is pinned. Needs the network; where that gives no answer it says so and stops nothing.
+audit: $(VENV)/ready-dev
+	@$(PIP) pip-audit && $(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip --timeout 10 \
+		|| echo "audit: findings are listed above; without any, the lists of weaknesses could not be reached"
 
 # Types and import rules are checked on the package as it is installed, with models/ inside it.
 lint: $(VENV)/ready-dev
@@ -36,7 +50,7 @@ format: $(VENV)/ready-dev
 	$(BIN)/ruff format $(CHECKED)
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-* build dist .mypy_cache .pytest_cache .ruff_cache
 
 # The stamps keep a finished installation from being repeated until the project's requirements change.
 $(VENV)/ready: pyproject.toml constraints.txt

@@ -17,6 +17,7 @@ from scanmix_cli.cli.report import report
 from scanmix_cli.cli.review import review
 from scanmix_cli.cli.train import train
 from scanmix_cli.errors import RunError, ScanmixError
+from scanmix_cli.report.terminal import printable
 from scanmix_cli.version import __version__
 
 app = typer.Typer(
@@ -76,5 +77,5 @@ def _stop(sentence: str, code: int, arguments: list[str]) -> NoReturn:
     """Say it and leave; with `-v -v` the traceback comes first."""
     if arguments.count("-v") + arguments.count("--verbose") > 1 or "-vv" in arguments:
         traceback.print_exc()
-    typer.echo(f"scanmix: {sentence}", err=True)
+    typer.echo(f"scanmix: {printable(sentence, sys.stderr.encoding or 'utf-8')}", err=True)
     sys.exit(code)

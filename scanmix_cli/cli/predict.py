@@ -1,6 +1,7 @@
 """`scanmix predict`: classify new images with a trained run."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from scanmix_cli.errors import SettingsError
 from scanmix_cli.files import write_text
 from scanmix_cli.report.export import records
 from scanmix_cli.report.spreadsheet import csv_text
+from scanmix_cli.report.terminal import printable
 
 
 def predict(
@@ -45,6 +47,9 @@ def predict(
     if as_json:
         typer.echo(json.dumps({"run": str(run), "predictions": records(table)}))
     elif out is None:
-        typer.echo(csv_text(table), nl=False)
+        text = csv_text(table)
+        if sys.stdout.isatty():  # a file name may hold a terminal's escape codes; programs get the names as they are
+            text = "".join(f"{printable(line, sys.stdout.encoding)}\n" for line in text.split("\n")[:-1])
+        typer.echo(text, nl=False)
     if bad:
         typer.echo(f"{counted(bad, 'file')} could not be read: see error_code", err=True)

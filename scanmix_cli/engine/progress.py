@@ -31,6 +31,11 @@ def describe(values: dict[str, float]) -> str:
     return " · ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in values.items())
 
 
+def plain(text: str) -> str:
+    """A line without control characters: a file name in it may hold a terminal's escape codes."""
+    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii") for mark in text)
+
+
 def headlines(values: dict[str, float]) -> str:
     """`describe` of the few values that fit a line."""
     return describe({name: values[name] for name in HEADLINES if name in values})
@@ -75,7 +80,7 @@ class Plain(Silent):
         self.message(" · ".join(filter(None, (f"{name} {finished}/{total}", told))))
 
     def message(self, text: str) -> None:
-        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self.console.print(plain(text), highlight=False, markup=False, soft_wrap=True)
 
 
 class Live:
@@ -109,7 +114,7 @@ class Live:
             self.progress.update(self.task, completed=finished, total=total, values=headlines(values))
 
     def message(self, text: str) -> None:
-        self.progress.console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self.progress.console.print(plain(text), highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
         self.progress.stop()
@@ -141,7 +146,7 @@ class Logged:
         self.file.close()
 
     def _write(self, text: str) -> None:
-        self.file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
+        self.file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {plain(text)}\n")
         self.file.flush()
 
 

@@ -26,6 +26,7 @@ from scanmix_cli.report.spreadsheet import restored
 
 OURS, CLEANLAB, LABEL_STUDIO, CVAT = "csv", "cleanlab", "labelstudio", "cvat"
 KNOWN_COLUMNS = ("is_label_issue", "predicted_label", "filename", "file_name", "decision")
+LARGEST = 1 << 30  # bytes that a packed CVAT result may unpack to
 LABEL_KEYS = ("label", "choice", "choices")  # of Label Studio's flat records
 
 
@@ -97,6 +98,8 @@ def _cvat(path: Path) -> Iterator[Entry]:
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
+                if (length := archive.getinfo("annotations.xml").file_size) > LARGEST:
+                    raise DataError(f"{path} unpacks to {length} bytes, which no result of CVAT does; export it again")
                 content = archive.read("annotations.xml")
         else:
             content = path.read_bytes()

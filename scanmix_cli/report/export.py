@@ -85,10 +85,11 @@ def _markdown(rows: pd.DataFrame) -> str:
 def _markdown_cell(value: Any) -> str:
     if value is None:
         return ""
-    text = f"{value:.3f}" if isinstance(value, float) else str(value)
+    text = f"{value:.3f}" if isinstance(value, float) else " ".join(str(value).splitlines())
+    text = "".join(mark if mark.isprintable() else f"\\u{ord(mark):04x}" for mark in text)
     for mark in "\\|`*_<>[]&":
         text = text.replace(mark, f"\\{mark}")
-    return " ".join(text.splitlines())
+    return text
 
 
 _TEXTS: dict[str, Callable[[pd.DataFrame], str]] = {

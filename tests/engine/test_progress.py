@@ -95,3 +95,15 @@ def test_a_resumed_log_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 def test_quiet_says_nothing() -> None:
     assert type(make_reporter(quiet=True)) is Silent
+
+
+def test_escape_codes_of_a_terminal_do_not_reach_it(tmp_path: Path) -> None:
+    name = "warning: \x1b]0;gotcha\x07\x1b[2J\u202ecat \udcff größe.png"
+    said = "warning: \\x1b]0;gotcha\\x07\\x1b[2J\\u202ecat \\udcff größe.png"
+    stream, live = io.StringIO(), io.StringIO()
+    log = Logged(Plain(Console(file=stream, width=40)), tmp_path / "log.txt")
+    log.message(name)
+    log.close()
+    Live(Console(file=live, width=40)).message(name)
+    assert stream.getvalue() == live.getvalue() == f"{said}\n"
+    assert (tmp_path / "log.txt").read_text(encoding="utf-8").endswith(f" {said}\n")

@@ -1,0 +1,39 @@
+"""A few of the faults and of the damaged files of the two benchmarks, with every change."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+def run(script: str, *arguments: str) -> str:
+    """Standard output; the benchmark itself says with its exit code whether all was well."""
+    command = [sys.executable, str(FOLDER / script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("point", ["kill at half scanmix-", "kill at rename report.csv", "enospc at half scan-"])
+def test_a_run_goes_on_after(point: str) -> None:
+    printed = run("faults.py", "--only", point)
+    assert " ok\n" in printed
+    assert printed.splitlines()[-1] == "1 faults on cpu, 0 not as it should be"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_batches_that_do_not_fit() -> None:
+    assert "are worked on in 4 parts" in run("faults.py", "--too-large")
+
+
+def test_damaged_files_are_refused_or_read() -> None:
+    printed = run("fuzz.py", "--pictures", "120", "--tables", "60")
+    assert "120 pictures: slowest " in printed
+    assert "60 tables: slowest " in printed
+    assert "several lines" not in printed
+    assert "takes longer" not in printed
