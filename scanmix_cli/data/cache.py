@@ -10,12 +10,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO
 from zipfile import BadZipFile
 
 import numpy as np
 
 from scanmix_cli.data.identity import is_outdated, rows_in
 from scanmix_cli.data.records import Records
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _ABANDONED_SECONDS = 24 * 3600
 _CANDIDATES = 8  # so many entries are searched for files that were decoded earlier
@@ -75,6 +81,7 @@ class CacheWriter:
         _sweep(place.cache_dir)
         self._folder = Path(tempfile.mkdtemp(prefix=f".{place.kind}", dir=place.cache_dir))
         self._images = open(self._folder / "images.npy", "wb")  # noqa: SIM115 - closed in __exit__
+        _is_ours(self._images)
         self._count = 0
         self._write_header()
 
@@ -117,11 +124,25 @@ class CacheWriter:
 
 
 def _sweep(cache_dir: Path) -> None:
-    """Remove what killed processes left behind."""
+    """Remove what killed processes left behind. The clock alone does not tell: it may have been set."""
     for images in cache_dir.glob(".*/images.npy"):
-        with suppress(FileNotFoundError):  # its process has just moved it into place
-            if time.time() - images.stat().st_mtime > _ABANDONED_SECONDS:
-                shutil.rmtree(images.parent, ignore_errors=True)
+        with suppress(OSError):  # its process has just moved it into place
+            old = time.time() - images.stat().st_mtime > _ABANDONED_SECONDS
+            with images.open("rb") as file:
+                if old and _is_ours(file):
+                    shutil.rmtree(images.parent, ignore_errors=True)
+
+
+def _is_ours(file: BinaryIO) -> bool:
+    """Lock the file until it is closed; False where a process that is still at work has done so."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            return True
+    return True
 
 
 def load_entry(folder: Path) -> Entry | None:

@@ -51,7 +51,7 @@ class PartedStep:
     """A training step that is recorded where that is possible and made in ever smaller parts where memory is short.
 
     Its inputs are row numbers (B,), several of the same length, and scalars. On running out of memory the batch is cut
-    in two, then in four and so on, for the rest of the run:
+    in two, then in four and so on down to two images, for the rest of the run:
 
     - gradients of the parts are added up, weighted by their size, and the optimiser steps once. Exact for losses that
       are a mean over images (cross-entropy, MixMatch's, MoCo's); nearly so for terms that look at the batch as a whole
@@ -80,12 +80,12 @@ class PartedStep:
             except RuntimeError as error:
                 if not is_out_of_memory(error):
                     raise
-            self._halve(len(inputs[0]), 2 * parts)
+            self._halve(len(inputs[0]), parts)
 
-    def _halve(self, batch: int, parts: int) -> None:
-        context = self.context
-        if batch < LEAST * parts:
-            least = -(-2 * batch // parts)
+    def _halve(self, batch: int, before: int) -> None:
+        context, parts = self.context, min(2 * before, batch // LEAST)
+        if parts <= before:
+            least = -(-batch // before)
             raise RunError(
                 f"{context.device} ran out of memory in {context.place}, with {least} images at a time too; use a "
                 "smaller --image-size, or a device with more memory"

@@ -8,6 +8,7 @@ import torch
 
 from scanmix_cli.data.pixels import TRUNCATED
 from scanmix_cli.engine.device import Compute, seeded
+from scanmix_cli.engine.parts import halving
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.images import to_layout
 from scanmix_cli.method.networks import placed
@@ -191,14 +192,17 @@ def seconds_per_image(profile: Profile, compute: Compute) -> float:
     size, device = profile.image_size, compute.device
     with seeded(0):
         net = placed(build_backbone(profile.backbone), device)
-    count = max(PROBE_IMAGES[device.type] * 32 // size, 8)
-    batch = to_layout(torch.zeros(count, 3, size, size, device=device))
-    times = []
-    for _ in range(6):
-        began = time.perf_counter()
-        with compute.autocast():
-            loss = net(batch).float().mean()
-        loss.backward()
-        loss.item()  # waits for the device
-        times.append(time.perf_counter() - began)
-    return float(np.min(times[1:])) / count
+
+    def measure(count: int) -> float:
+        batch = to_layout(torch.zeros(count, 3, size, size, device=device))
+        times = []
+        for _ in range(6):
+            began = time.perf_counter()
+            with compute.autocast():
+                loss = net(batch).float().mean()
+            loss.backward()
+            loss.item()  # waits for the device
+            times.append(time.perf_counter() - began)
+        return float(np.min(times[1:])) / count
+
+    return halving(measure, max(PROBE_IMAGES[device.type] * 32 // size, 8), {}, "probe")

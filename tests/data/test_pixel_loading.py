@@ -1,6 +1,7 @@
 """Decoding a whole table: rows keep their places, one bad file costs one row, the cache gives the same again."""
 
 import os
+import time
 import subprocess
 import sys
 import warnings
@@ -162,6 +163,25 @@ def test_left_overs_of_a_killed_process_are_removed_after_a_day(mixed: Samples, 
     load_pixels(mixed, SIZE, workers=1, cache_dir=tmp_path / "cache")
     assert not (tmp_path / "cache" / ".old").exists()
     assert (tmp_path / "cache" / ".new").exists()
+
+
+def test_a_clock_that_jumps_takes_nothing_from_a_process_at_work(
+    mixed: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second process comes in the middle of the first one's work, and the clock says that a month has passed."""
+    seen = []
+
+    def on_progress(done: int, _: int) -> None:
+        if not seen:
+            now = time.time()
+            with monkeypatch.context() as patch:
+                patch.setattr(time, "time", lambda: now + 30 * 24 * 3600)
+                seen.append(load_pixels(mixed, SIZE, workers=1, cache_dir=tmp_path / "cache", truncated="use"))
+
+    first = load_pixels(mixed, SIZE, workers=1, cache_dir=tmp_path / "cache", on_progress=on_progress)
+    assert len(seen) == 1
+    assert isinstance(first.images, np.memmap)
+    assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
 def test_cache_that_cannot_be_made_is_done_without(mixed: Samples, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -164,6 +165,7 @@ def test_a_folder_that_takes_no_files_is_a_sentence(
 def test_data_that_vanish_during_training_are_not_needed_any_more(
     squares: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nor is the network: a run talks to nobody."""
     from scanmix_cli.workflow import train as workflow
 
     judge = workflow.judge
@@ -172,7 +174,11 @@ def test_data_that_vanish_during_training_are_not_needed_any_more(
         squares.rename("moved")
         return judge(*arguments)  # type: ignore[arg-type]
 
+    def connect(*_: object) -> None:
+        raise AssertionError("a connection was opened")
+
     monkeypatch.setattr(workflow, "judge", vanish)
+    monkeypatch.setattr(socket.socket, "connect", connect)
     assert run("train", squares, "--out", "run", "-q", *SHORT[:-1]) == 0
     assert "data:image" in Path("run/report.html").read_text(encoding="utf-8"), "pictures come from the pixel cache"
 
