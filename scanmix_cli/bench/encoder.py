@@ -54,7 +54,7 @@ def shared_encoder(
         if not facts.is_file():
             reporter.message(f"pre-training shared by the methods that start from it, seed {seed}")
             stem.parent.mkdir(parents=True, exist_ok=True)
-            checkpoints = Checkpoints(stem.with_suffix(".checkpoints"), text, resume=True)
+            checkpoints = Checkpoints(stem.with_suffix(".checkpoints"), text, resume=True, tell=reporter.message)
             context = Context(compute, seed, reporter, checkpoints, metrics=stem.with_suffix(".metrics.csv"))
             net = pretrain(images, profile, context)
             write_bytes(weights, save({name: value.cpu().contiguous() for name, value in net.state_dict().items()}))

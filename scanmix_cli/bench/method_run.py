@@ -89,7 +89,7 @@ def _context(run: MethodRun, store: CellStore, key: CellKey) -> BriefContext:
             run.reporter.message(f"an epoch of all images does not fit {run.time_budget:g} s: epochs of {most} images")
     budget = Budget(run.time_budget or None, shares(run.method, run.profile, facts))
     folder = None if run.time_budget or run.method == CLEANLAB else store.path(key, ".checkpoints")
-    checkpoints = Checkpoints(folder, key.name, resume=True)
+    checkpoints = Checkpoints(folder, key.name, resume=True, tell=run.reporter.message)
     metrics = store.path(key, ".metrics.csv")
     return BriefContext(run.compute, run.seed, run.reporter, checkpoints, budget, metrics, most=most)
 

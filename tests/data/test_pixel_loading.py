@@ -1,9 +1,9 @@
 """Decoding a whole table: rows keep their places, one bad file costs one row, the cache gives the same again."""
 
 import os
-import time
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 
