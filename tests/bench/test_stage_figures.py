@@ -44,11 +44,8 @@ def test_stages_and_curve(script: ModuleType, tmp_path: Path) -> None:
     assert "| sym 0.9 | scanmix | 0 | 77.20 | 65.00 | 70.00 | 3 | 72.50 | 6.2 |" in lines
     assert "| sym 0.9 | scan | 0 | - | 65.00 | - | - | 65.00 | 6.2 |" in lines
     curve = [line.strip("| ").split(" | ") for line in lines[-3:]]
-    assert curve == [
-        ["1", "0.900", "0.400", "71.00"],
-        ["2", "0.800", "0.500", "72.00"],
-        ["3", "0.700", "0.600", "73.00"],
-    ]
+    rows = [("1", "0.900", "0.400", "71.00"), ("2", "0.800", "0.500", "72.00"), ("3", "0.700", "0.600", "73.00")]
+    assert curve == [list(row) for row in rows]
 
 
 def test_a_cell_without_metrics_is_said_in_one_sentence(script: ModuleType, tmp_path: Path) -> None:
