@@ -1,5 +1,6 @@
 """An interrupted run goes on as if nothing had happened."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,13 @@ from scanmix_cli.engine.checkpoints import Checkpoints
 from scanmix_cli.engine.progress import Silent
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.method import methods
-from scanmix_cli.method.settings import Profile
+from scanmix_cli.method.settings import BeliefSettings, Profile
 from scanmix_cli.profiles.official import OFFICIAL
 
 EPOCHS = 2
 IMAGES = toy_images(32)  # more than the 24 that a subset has
 OURS, RELEASED = toy_profile(EPOCHS), shrink(OFFICIAL["cifar10"], EPOCHS, 16)
+BELIEFS = replace(OURS, beliefs=BeliefSettings(epochs=EPOCHS, batch_size=16, encoder_votes=True))
 SUBSET = shrink(OFFICIAL["clothing1m"], EPOCHS, 16)
 
 
@@ -65,8 +67,9 @@ def interrupt(method: str, profile: Profile, folder: Path, stage: str, finished:
         ("scanmix", SUBSET, "scanmix"),
         ("mixup", OURS, "mixup"),
         ("elr", OURS, "elr"),
+        ("scanmix", BELIEFS, "scanmix"),
     ],
-    ids=["ours, warm-up", "released, EM loop", "subset, MoCo", "subset, EM loop", "mixup", "elr"],
+    ids=["ours, warm-up", "released, EM loop", "subset, MoCo", "subset, EM loop", "mixup", "elr", "beliefs"],
 )
 def test_resumed_run_ends_with_the_same_evidence(method: str, profile: Profile, stage: str, tmp_path: Path) -> None:
     evidence, rows = undisturbed(method, profile)
