@@ -26,7 +26,7 @@ from scanmix_cli.method.beliefs import (
     votes,
 )
 from scanmix_cli.method.images import ImageSet, forward_all
-from scanmix_cli.method.losses import cosine_rate
+from scanmix_cli.method.losses import cosine_rate, sharpen
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.neighbors import mine_neighbors
 from scanmix_cli.method.settings import BeliefSettings, Profile
@@ -67,7 +67,9 @@ def run_belief_loop(
         evidence.add(teacher.labels, [view_of(belief, images.labels) for belief in beliefs])
         rate = cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction)
         losses = [
-            step.epoch(peer.posterior, confidence_weight(peer.posterior.max(1).values), rate)
+            step.epoch(
+                sharpen(peer.posterior, settings.temperature), confidence_weight(peer.posterior.max(1).values), rate
+            )
             for step, peer in zip(steps, reversed(beliefs), strict=True)
         ]
         for net in averaged:

@@ -63,8 +63,12 @@ def votes(given: Tensor, neighbors: Tensor, prior: Tensor, rounds: int) -> Tenso
 
 
 def believe(opinions: list[Tensor], prior: Tensor) -> Tensor:
-    """float32 (N, C): belief out of opinions, (N, C) distributions: their normalised product, near the prior."""
-    logs = torch.stack([opinion.clamp_min(FLOOR).log() for opinion in opinions]).sum(0)
+    """float32 (N, C): belief out of opinions, (N, C) distributions: their normalised geometric mean, near the prior.
+
+    Their product would be right for independent opinions. These err together, and a product that is too sure of itself
+    leaves the given label no say.
+    """
+    logs = torch.stack([opinion.clamp_min(FLOOR).log() for opinion in opinions]).mean(0)
     return balance(logs.softmax(1), prior)
 
 

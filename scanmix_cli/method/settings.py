@@ -141,6 +141,7 @@ class BeliefSettings:
     weight_decay: float = 5e-4
     view: str = "strong"
     alpha: float = 1.0  # MixUp of images drawn together; 0: none
+    temperature: PositiveFloat = 0.5  # sharpens what is trained towards; 1: as it is believed
     networks: Literal[1, 2] = 2  # two teach each other, one itself
     average: float = 0.995  # of the averaged weights, a step; they give beliefs and the final classifier
     rounds: int = 3  # neighbours' votes are passed on so often

@@ -60,11 +60,11 @@ def test_passing_votes_on_mends_weak_ones() -> None:
     assert right[1] > 0.9
 
 
-def test_belief_is_the_product_of_opinions() -> None:
-    first, second = rows((0.8, 0.2), (0.2, 0.8)), rows((0.5, 0.5), (0.5, 0.5))
-    torch.testing.assert_close(beliefs.believe([first, second], EVEN), first, rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(
-        beliefs.believe([first, first], EVEN), rows((16 / 17, 1 / 17), (1 / 17, 16 / 17)), rtol=1e-4, atol=1e-5
+def test_belief_is_the_geometric_mean_of_opinions() -> None:
+    first, even = rows((0.8, 0.2), (0.2, 0.8)), rows((0.5, 0.5), (0.5, 0.5))
+    torch.testing.assert_close(beliefs.believe([first, first], EVEN), first, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(  # the roots of 0.8 and 0.2 are as 2 to 1
+        beliefs.believe([first, even], EVEN), rows((2 / 3, 1 / 3), (1 / 3, 2 / 3)), rtol=1e-4, atol=1e-5
     )
 
 
