@@ -8,11 +8,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import torch
+import torch.distributed as dist
 import triton
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from . import fused_kernels as kernels
+from .norm_sync import is_synced
 
 TILE_ELEMENTS = 4096  # values a program holds at a time
 PROGRAMS_PER_PROCESSOR = 4  # of a reduction, on each streaming multiprocessor
@@ -22,7 +25,10 @@ ADD_NOTHING, ADD_RESIDUAL, ADD_NORMALISED = 0, 1, 2
 
 
 class Plan(NamedTuple):
-    """How a tensor is cut: `groups` of `rows` pixels, each in `tiles` of `tile` rows, reduced by `parts` programs."""
+    """How a tensor is cut: `groups` of `rows` pixels, each in `tiles` of `tile` rows, reduced by `parts` programs.
+
+    `processes` hold as much each and share the statistics.
+    """
 
     channels: int
     groups: int
@@ -30,6 +36,7 @@ class Plan(NamedTuple):
     tile: int
     tiles: int
     parts: int
+    processes: int
 
     @property
     def shape(self) -> dict[str, int]:
@@ -37,13 +44,14 @@ class Plan(NamedTuple):
         return {"TILE": self.tile, "C": self.channels}
 
 
-def make_plan(x: Tensor, groups: int) -> Plan:
-    """The plan of (B, C, H, W), B divisible by `groups`."""
+def make_plan(x: Tensor, groups: int, synced: bool = False) -> Plan:
+    """The plan of (B, C, H, W), B divisible by `groups`; `synced` where other processes hold the rest of the batch."""
     batch, channels, height, width = x.shape
     rows = batch * height * width // groups
     tile = TILE_ELEMENTS // channels
     tiles = triton.cdiv(rows, tile)
-    return Plan(channels, groups, rows, tile, tiles, max(1, min(tiles, _programs(x.device) // groups)))
+    parts = max(1, min(tiles, _programs(x.device) // groups))
+    return Plan(channels, groups, rows, tile, tiles, parts, dist.get_world_size() if synced else 1)
 
 
 @cache
@@ -53,21 +61,31 @@ def _programs(device: torch.device) -> int:
     return PROGRAMS_PER_PROCESSOR * torch.cuda.get_device_properties(device).multi_processor_count
 
 
-def _batch_affine(x: Tensor, norm: nn.BatchNorm2d, plan: Plan) -> Tensor:
+def _total(sums: Tensor, plan: Plan) -> tuple[Tensor, int, int]:
+    """Sums (..., groups, parts, C) over all processes, the parts left in them and the rows behind each group."""
+    if plan.processes == 1:
+        return sums, plan.parts, plan.rows
+    sums = sums.sum(-2, keepdim=True)
+    dist.all_reduce(sums)
+    return sums, 1, plan.rows * plan.processes
+
+
+def _batch_affine(x: Tensor, norm: _BatchNorm, plan: Plan) -> Tensor:
     """Scale, offset, mean, 1 / deviation by the batch's statistics: float32 (4, groups, C). Moves the running ones."""
     sums = x.new_empty((2, plan.groups, plan.parts, plan.channels), dtype=torch.float32)
     affine = x.new_empty((4, plan.groups, plan.channels), dtype=torch.float32)
     kernels.reduce_moments[(plan.parts, plan.groups)](
         x, norm.running_mean, sums, plan.rows, plan.tiles, **plan.shape, num_warps=WARPS
     )
+    sums, parts, rows = _total(sums, plan)
     kernels.finish_moments[(plan.channels // FINISH["CHANNELS"],)](
         sums, norm.weight, norm.bias, norm.running_mean, norm.running_var, norm.num_batches_tracked, affine,
-        plan.rows, plan.parts, norm.eps, norm.momentum, GROUPS=plan.groups, C=plan.channels, **FINISH,
+        rows, parts, norm.eps, norm.momentum, GROUPS=plan.groups, C=plan.channels, **FINISH,
     )  # fmt: skip
     return affine
 
 
-def _running_affine(norm: nn.BatchNorm2d) -> Tensor:
+def _running_affine(norm: _BatchNorm) -> Tensor:
     """Scale and offset by the running statistics: float32 (2, 1, C)."""
     affine = norm.weight.new_empty((2, 1, norm.num_features), dtype=torch.float32)
     kernels.running_affine[(1,)](
@@ -98,11 +116,11 @@ class FusedNormReLU(torch.autograd.Function):
         bias: Tensor,
         residual_weight: Tensor | None,
         residual_bias: Tensor | None,
-        norm: nn.BatchNorm2d,
-        residual_norm: nn.BatchNorm2d | None,
+        norm: _BatchNorm,
+        residual_norm: _BatchNorm | None,
         groups: int,
     ) -> Tensor:
-        plan = make_plan(x, groups)
+        plan = make_plan(x, groups, is_synced(norm))
         affine = _batch_affine(x, norm, plan)
         residual_affine = None
         if residual is not None and residual_norm is not None:
@@ -135,11 +153,12 @@ class FusedNormReLU(torch.autograd.Function):
             sums[0], sums[-1], plan.rows, plan.tiles, ADD=add, **plan.shape,
             num_warps=WARPS_OF_TWO_NORMS if both else WARPS,
         )  # fmt: skip
-        linear, dweight, dbias = _finish_gradients(sums[0], affine, weight, plan)
+        sums, parts, rows = _total(sums, plan)
+        linear, dweight, dbias = _finish_gradients(sums[0], affine, weight, plan, parts, rows)
         residual_linear, residual_dweight, residual_dbias = linear, None, None
         if both:
             residual_linear, residual_dweight, residual_dbias = _finish_gradients(
-                sums[1], residual_affine, residual_weight, plan
+                sums[1], residual_affine, residual_weight, plan, parts, rows
             )
         dx = torch.empty_like(x)
         second = torch.empty_like(x) if both else dz
@@ -151,18 +170,25 @@ class FusedNormReLU(torch.autograd.Function):
         return dx, dresidual, dweight, dbias, residual_dweight, residual_dbias, None, None, None
 
 
-def _finish_gradients(sums: Tensor, affine: Tensor, weight: Tensor, plan: Plan) -> tuple[Tensor, Tensor, Tensor]:
-    """The factors of dx, float32 (3, groups, C), and the gradients of a norm's weight and bias."""
+def _finish_gradients(
+    sums: Tensor, affine: Tensor, weight: Tensor, plan: Plan, parts: int, rows: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The factors of dx, float32 (3, groups, C), and this process's share of a norm's weight and bias gradients.
+
+    `sums` are those of all processes, so that an even share is as good as its own: gradients are added up later.
+    """
     linear = affine.new_empty((3, plan.groups, plan.channels))
     dweight, dbias = torch.empty_like(weight), torch.empty_like(weight)
     kernels.finish_gradients[(plan.channels // FINISH["CHANNELS"],)](
-        sums, affine, linear, dweight, dbias, plan.rows, plan.parts, GROUPS=plan.groups, C=plan.channels, **FINISH
+        sums, affine, linear, dweight, dbias, rows, parts, GROUPS=plan.groups, C=plan.channels, **FINISH
     )
+    if plan.processes > 1:
+        torch._foreach_div_([dweight, dbias], plan.processes)
     return linear, dweight, dbias
 
 
 def fused_norm_relu(
-    x: Tensor, norm: nn.BatchNorm2d, residual: Tensor | None, residual_norm: nn.BatchNorm2d | None, groups: int
+    x: Tensor, norm: _BatchNorm, residual: Tensor | None, residual_norm: _BatchNorm | None, groups: int
 ) -> Tensor:
     """ReLU(norm(x) [+ residual | + residual_norm(residual)]), all (B, C, H, W) channels_last of one dtype.
 

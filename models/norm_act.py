@@ -1,6 +1,7 @@
 """Batch norm, addition and ReLU as one operation: fused on a GPU that can, plain PyTorch everywhere else.
 
-The modules stay `nn.BatchNorm2d`, so that the names in saved networks do not depend on the path taken.
+The modules stay `nn.BatchNorm2d` or, in a run shared by several processes, `norm_sync.SyncedNorm`, so that the names in
+saved networks do not depend on the path taken.
 """
 
 import importlib.util
@@ -13,6 +14,7 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.modules.batchnorm import _BatchNorm
 
 MIN_CHANNELS, MAX_CHANNELS = 8, 2048  # of the fused kernels, which also need a power of two
 _groups: ContextVar[int] = ContextVar("groups", default=1)
@@ -20,7 +22,7 @@ _fusing: ContextVar[bool] = ContextVar("fusing", default=True)
 
 
 def norm_relu(
-    x: Tensor, norm: nn.BatchNorm2d, residual: Tensor | None = None, residual_norm: nn.BatchNorm2d | None = None
+    x: Tensor, norm: _BatchNorm, residual: Tensor | None = None, residual_norm: _BatchNorm | None = None
 ) -> Tensor:
     """ReLU(norm(x)), ReLU(norm(x) + residual) or ReLU(norm(x) + residual_norm(residual)); all (B, C, H, W)."""
     groups = _groups.get() if norm.training else 1
@@ -35,13 +37,13 @@ def norm_relu(
     return torch.cat([_plain(part, norm, other, residual_norm) for part, other in parts])
 
 
-def _plain(x: Tensor, norm: nn.BatchNorm2d, residual: Tensor | None, residual_norm: nn.BatchNorm2d | None) -> Tensor:
+def _plain(x: Tensor, norm: _BatchNorm, residual: Tensor | None, residual_norm: _BatchNorm | None) -> Tensor:
     if residual is None:
         return F.relu(norm(x))
     return F.relu(norm(x) + (residual if residual_norm is None else residual_norm(residual)))
 
 
-def _can_fuse(x: Tensor, norm: nn.BatchNorm2d, residual: Tensor | None, groups: int) -> bool:
+def _can_fuse(x: Tensor, norm: _BatchNorm, residual: Tensor | None, groups: int) -> bool:
     """Whether the fused kernels serve: in evaluation mode they have no gradient, in training mode no batch of one."""
     if not (x.is_cuda and _fusing.get() and triton_works() and _has_statistics(norm)):
         return False
@@ -50,7 +52,7 @@ def _can_fuse(x: Tensor, norm: nn.BatchNorm2d, residual: Tensor | None, groups: 
     return fits and _has_layout(x) and (residual is None or (residual.dtype == x.dtype and _has_layout(residual)))
 
 
-def _has_statistics(norm: nn.BatchNorm2d) -> bool:
+def _has_statistics(norm: _BatchNorm) -> bool:
     return norm.affine and norm.track_running_stats and norm.momentum is not None
 
 

@@ -6,6 +6,7 @@ DivideMix papers name. Both keep full resolution in the stem (3x3 convolution, s
 
 import torch
 from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from .norm_act import norm_relu
 
@@ -47,7 +48,7 @@ class BasicBlock(nn.Module):
         out = self.conv2(norm_relu(self.conv1(x), self.bn1))
         if isinstance(self.shortcut, nn.Sequential):
             convolution, norm = self.shortcut
-            assert isinstance(norm, nn.BatchNorm2d)
+            assert isinstance(norm, _BatchNorm)
             return norm_relu(out, self.bn2, convolution(x), norm)
         return norm_relu(out, self.bn2, x)
 

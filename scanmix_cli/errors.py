@@ -21,6 +21,10 @@ class RunError(ScanmixError):
     exit_code = 3
 
 
+class PeerLost(RunError):
+    """Another process that shares the run is gone."""
+
+
 class Interrupted(ScanmixError):
     """The user stopped the run; its state is saved."""
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from scanmix_cli.engine.parallel import world
+
 Step = Callable[..., Tensor]
 EAGER_CALLS = 3  # real steps before recording: they fill optimiser state and choose convolution algorithms
 
@@ -13,7 +15,7 @@ class CapturedStep:
     """`step(*tensors) -> Tensor` with fixed shapes; on CUDA recorded after a few eager calls, elsewhere called as is.
 
     The step must not synchronise with the host, and draws randomness only from `generator`. The returned tensor is
-    overwritten by the next call.
+    overwritten by the next call. Messages between processes (NCCL) are recorded with the rest.
     """
 
     def __init__(self, step: Step, generator: torch.Generator) -> None:
@@ -60,7 +62,9 @@ class CapturedStep:
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self.generator)
         torch.cuda.synchronize()
-        with torch.cuda.graph(graph):
+        # The thread in which NCCL watches earlier messages may ask the device at any time.
+        mode = "thread_local" if world() > 1 else "global"
+        with torch.cuda.graph(graph, capture_error_mode=mode):
             self.output = self.step(*self.inputs)
         self.graph = graph
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from scanmix_cli.engine.parallel import from_writer, is_writer
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.files import write_bytes
 
@@ -106,7 +107,7 @@ class Checkpoints:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _write(self, name: str, number: int, content: dict) -> None:
-        if self.folder is None:
+        if self.folder is None or not is_writer():
             return
         buffer = io.BytesIO()
         torch.save({"fingerprint": self.fingerprint, **content}, buffer)
@@ -130,6 +131,9 @@ class Checkpoints:
     def _read(self, name: str) -> dict | None:
         if self.folder is None or not self.resume:
             return None
+        return from_writer(lambda: self._newest(name))
+
+    def _newest(self, name: str) -> dict | None:
         for path in self._files(name):
             content = self._load(path)
             if content is None:

@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -18,6 +19,7 @@ from scanmix_cli.engine.checkpoints import Checkpoints, Snapshot, Stateful
 from scanmix_cli.engine.compiled import CompiledFunction
 from scanmix_cli.engine.descent import Descent
 from scanmix_cli.engine.device import Compute
+from scanmix_cli.engine.parallel import from_writer
 from scanmix_cli.engine.parts import PartedStep
 from scanmix_cli.engine.progress import Reporter, Silent
 from scanmix_cli.engine.relief import Relief
@@ -167,7 +169,7 @@ class Context:
                 self._go_back(stateful)
                 continue
             index += 1
-            total = first + self.budget.epochs(index - first, planned - first)
+            total = first + from_writer(partial(self.budget.epochs, index - first, planned - first))
             self._record(stage, index, total, time.monotonic() - epoch_began)
             self._good = None  # two at once would take twice the memory
             self._good = Snapshot.take(index, total if index >= total else planned, stateful, self.generator)

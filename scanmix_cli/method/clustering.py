@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.parallel import gather
 from scanmix_cli.method.bound import keep_links
 from scanmix_cli.method.images import Augmentation, ImageSet
 from scanmix_cli.method.learner import Learner
@@ -51,7 +52,8 @@ class ClusteringStep:
         partners = draw_neighbors(self.neighbors[rows], self.allowed[rows], self.context.generator)
         inputs = self.view(rows, partners)
         with self.context.compute.autocast():
-            anchors, others = forward_groups(net.cluster_logits, net.backbone, inputs, 2).chunk(2)
+            outputs = forward_groups(net.cluster_logits, net.backbone, inputs, 2)
+        anchors, others = gather(outputs, parts=2).chunk(2)
         loss = scan_loss(anchors, others, self.settings.entropy_weight)
         self.context.descend(loss, optimizer, self.learner.legacy_zero_grad)
         return loss.detach()

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from scanmix_cli.augment.pipelines import View, build_view
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.parallel import gather_rows, own_share, rows_of_this_process
 from scanmix_cli.engine.parts import halving
 from scanmix_cli.method.settings import Normalisation
 
@@ -52,38 +53,51 @@ class ImageSet:
 class Augmentation:
     """Random views of stored images by row number, in `to_layout`, for a step that is recorded.
 
-    Views of many small operations are compiled on a GPU, for large sets; the random numbers are drawn outside.
+    Views of many small operations are compiled on a GPU, for large sets; the random numbers are drawn outside. All
+    processes draw those of the whole batch, and see only their share of its images.
     """
 
-    def __init__(self, images: ImageSet, name: str, context: Context) -> None:
+    def __init__(self, images: ImageSet, name: str, context: Context, compiled: bool = True) -> None:
         view = images.view(name)
         self.name, self.draws = name, view.draws
         self.pixels, self.generator = images.pixels, context.generator
-        pays = name in COMPILED_VIEWS and len(images) >= COMPILED_FROM
+        pays = compiled and name in COMPILED_VIEWS and len(images) >= COMPILED_FROM
         self.apply = context.compiled(view.apply) if pays else view.apply
 
-    def __call__(self, *rows: Tensor) -> Tensor:
-        """float32 (B1 + B2 + ..., 3, S, S): the images `rows`, int64 (B1,), (B2,), ..., one after another."""
-        uniforms = [
-            torch.rand((self.draws, len(part)), generator=self.generator, device=self.pixels.device) for part in rows
-        ]
-        return to_layout(self.apply(self.pixels[torch.cat(rows)], torch.cat(uniforms, dim=1)))
+    def __call__(self, *rows: Tensor, parts: int = 1) -> Tensor:
+        """float32 (B1 + B2 + ..., 3, S, S): the images `rows`, int64 (B1,), (B2,), ..., one after another.
+
+        Where processes share the batch these are the shares of each, taken from `parts` equal parts of each.
+        """
+        uniforms = [own_share(self.draw(len(one)), parts, dim=1) for one in rows]
+        return self.of(torch.cat([own_share(one, parts) for one in rows]), torch.cat(uniforms, dim=1))
+
+    def draw(self, count: int) -> Tensor:
+        """Random numbers for `count` images, (draws, count)."""
+        return torch.rand((self.draws, count), generator=self.generator, device=self.pixels.device)
+
+    def of(self, rows: Tensor, uniforms: Tensor) -> Tensor:
+        """The images `rows` (B,) as the random numbers (draws, B) make them."""
+        return to_layout(self.apply(self.pixels[rows], uniforms))
 
 
 def forward_all(function: Callable[[Tensor], Tensor], net: nn.Module, images: ImageSet, context: Context) -> Tensor:
-    """Outputs float32 (N, ...) of `function` for the test view of every image, `net` in evaluation mode meanwhile."""
+    """Outputs float32 (N, ...) of `function` for the test view of every image, `net` in evaluation mode meanwhile.
+
+    Processes that share the run look at a part each and exchange the outputs.
+    """
     view = images.view("test")
     was_training = net.training
     net.eval()
 
     def evaluate(size: int) -> Tensor:
-        batches = images.pixels.split(size)
-        return torch.cat([function(to_layout(view(batch, None))).float() for batch in batches])
+        batches = rows_of_this_process(len(images), context.device).split(size)
+        return torch.cat([function(to_layout(view(images.pixels[rows], None))).float() for rows in batches])
 
     with torch.inference_mode(), context.compute.autocast():
         outputs = halving(evaluate, EVALUATION_BATCH[context.device.type], context.relief.parts, "evaluation")
     net.train(was_training)
-    return outputs.clone()
+    return gather_rows(outputs.clone(), len(images))
 
 
 def to_layout(batch: Tensor) -> Tensor:

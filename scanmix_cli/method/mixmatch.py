@@ -9,6 +9,7 @@ from scipy.special import betaincinv
 from torch import Tensor, nn
 
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.parallel import divisible, gather, own_share
 from scanmix_cli.method.images import Augmentation, ImageSet, to_layout
 from scanmix_cli.method.learner import Learner
 from scanmix_cli.method.losses import (
@@ -71,7 +72,7 @@ class MixMatchStep:
         """
         settings, context = self.settings, self.context
         clean, noisy = (clean if len(clean) else noisy), (noisy if len(noisy) else clean)
-        batch = settings.batch_size
+        batch = divisible(settings.batch_size)
         steps = settings.steps or max(len(clean) // batch, 1)
         labelled = cycle(clean, steps * batch, context).view(steps, batch)
         unlabelled = cycle(noisy, steps * batch, context).view(steps, batch)
@@ -93,15 +94,17 @@ class MixMatchStep:
         """One gradient step on rows (B,) of each side; returns the losses L_x, L_u, L_r as (3,)."""
         learner, batch = self.learner, len(labelled)
         rows = torch.cat([labelled, labelled, unlabelled, unlabelled])
-        inputs = self.view(rows)
-        guessed_from = inputs if self.guess_view is self.view else self.guess_view(rows)
-        targets = self.targets(guessed_from, labelled, batch)
+        inputs = self.view(rows, parts=4)
+        guessed_from = inputs if self.guess_view is self.view else self.guess_view(rows, parts=4)
+        targets = self.targets(guessed_from, labelled)
+        inputs = gather(inputs, parts=4)  # an image is mixed with any other of the batch
         order = torch.rand(4 * batch, generator=self.context.generator, device=inputs.device).argsort()
         if not self.settings.mix_unlabelled:
             order = order[: 2 * batch]
         mixed, mixed_targets = mixup(inputs, targets, order, share)
         with self.context.compute.autocast():
-            logits = learner.net(to_layout(mixed))
+            logits = learner.net(to_layout(own_share(mixed)))
+        logits = gather(logits)
         loss_x = soft_cross_entropy(logits[: 2 * batch], mixed_targets[: 2 * batch])
         loss_r = prior_loss(logits, self.prior)
         loss_u = torch.zeros_like(loss_x)
@@ -111,16 +114,18 @@ class MixMatchStep:
         return torch.stack([loss_x, loss_u, loss_r]).detach()
 
     @torch.no_grad()
-    def targets(self, inputs: Tensor, labelled: Tensor, batch: int) -> Tensor:
-        """Label distributions (4B, C) of the views [x, x', u, u'] in `inputs`.
+    def targets(self, inputs: Tensor, labelled: Tensor) -> Tensor:
+        """Label distributions (4B, C) of the views [x, x', u, u'], of which `inputs` is this process's share.
 
         The trained network guesses in training mode, each view with batch statistics of its own, as released. Its
         running statistics will not do: they are those of mixed images, and guesses by them drift to a single class.
         """
         net, temperature = self.learner.net, self.settings.temperature
         with self.context.compute.autocast():
-            x, x2, u, u2 = forward_groups(net, net.backbone, inputs, 4).float().softmax(1).chunk(4)
-            peer = self.peer(inputs[2 * batch :]).float().softmax(1)
-        q_u = co_guess((u, u2), (peer[:batch], peer[batch:]), temperature)
+            own = forward_groups(net, net.backbone, inputs, 4)
+            peer = self.peer(inputs[len(inputs) // 2 :])
+        x, x2, u, u2 = gather(own, parts=4).float().softmax(1).chunk(4)
+        peer_u, peer_u2 = gather(peer, parts=2).float().softmax(1).chunk(2)
+        q_u = co_guess((u, u2), (peer_u, peer_u2), temperature)
         q_x = co_refine(self.one_hot[labelled], self.posterior[labelled], (x, x2), temperature)
         return torch.cat([q_x, q_x, q_u, q_u])

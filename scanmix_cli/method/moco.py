@@ -1,22 +1,25 @@
 """Stage A2, large images: MoCo-v2 pre-training (He et al. 2020, Chen et al. 2020b).
 
-A second, slowly following key encoder fills a queue of past keys that serve as negatives. On one device "shuffled"
-batch norm means: the keys are computed in another order than the queries and in several groups with statistics of
-their own, so that a query cannot recognise its key by shared batch statistics.
+A second, slowly following key encoder fills a queue of past keys that serve as negatives. "Shuffled" batch norm: the
+keys are computed in another order than the queries and in several groups with statistics of their own, so that a query
+cannot recognise its key by shared batch statistics. Processes that share the run compute whole groups each.
 """
 
 import copy
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
 from scanmix_cli.engine.checkpoints import Stateful
 from scanmix_cli.engine.context import Context
-from scanmix_cli.method.images import ImageSet, to_layout
+from scanmix_cli.engine.parallel import divisible, gather, own_share, world
+from scanmix_cli.method.images import Augmentation, ImageSet
 from scanmix_cli.method.losses import cosine_rate, info_nce
 from scanmix_cli.method.networks import fixed_order, set_rate, sgd
 from scanmix_cli.method.settings import ContrastiveSettings
 from scanmix_cli.models.network import ContrastiveNet
+from scanmix_cli.models.norm_sync import statistics_per_process
 
 SHUFFLE_GROUPS = 4  # the published recipe ran on four GPUs, each with batch statistics of its own
 
@@ -47,12 +50,19 @@ def follow(key_net: nn.Module, query_net: nn.Module, momentum: float) -> None:
 
 
 @torch.no_grad()
-def shuffled_keys(key_net: nn.Module, views: Tensor, generator: torch.Generator) -> Tensor:
-    """Keys (B, 128) of views (B, 3, S, S), computed in a random order in groups, returned in the order given."""
-    order = torch.randperm(len(views), generator=generator, device=views.device)
-    groups = min(SHUFFLE_GROUPS, max(len(views) // 2, 1))
-    keys = torch.cat([key_net(part) for part in views[order].chunk(groups)])
-    return keys[order.argsort()]
+def shuffled_keys(
+    key_net: nn.Module, views: Callable[[Tensor], Tensor], count: int, generator: torch.Generator
+) -> Tensor:
+    """Keys (B, 128) of a batch of `count` images, computed in a random order in groups, returned in the batch's order.
+
+    `views` gives the images (b, 3, S, S) at places int64 (b,) of the batch.
+    """
+    order = torch.randperm(count, generator=generator, device=generator.device)
+    own = own_share(order)
+    groups = min(max(SHUFFLE_GROUPS // world(), 1), max(len(own) // 2, 1))
+    with statistics_per_process():
+        keys = torch.cat([key_net(part) for part in views(own).chunk(groups)])
+    return gather(keys)[order.argsort()]
 
 
 def train_moco(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSettings, context: Context) -> None:
@@ -60,21 +70,21 @@ def train_moco(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSetti
     key_net = copy.deepcopy(net).requires_grad_(False)
     optimizer = sgd(list(net.parameters()), settings.learning_rate, settings.momentum, settings.weight_decay, context)
     used = context.permutation(len(images))[: settings.max_images or None]  # the same images in every epoch
-    batch_size = min(settings.batch_size, len(used))
+    batch_size = divisible(min(settings.batch_size, len(used)))
     size = max(settings.queue_size // batch_size, 1) * batch_size
     queue = KeyQueue(min(size, max(len(used) // batch_size, 1) * batch_size), 128, context.generator)
-    view = images.view(settings.view)
+    view = Augmentation(images, settings.view, context, compiled=False)
 
     def step(rows: Tensor) -> Tensor:
         """One gradient step on images `rows` (B,), a query and a key view each; returns the loss."""
-        batch = images.pixels[rows]
-        queries_view = to_layout(view(batch, context.generator))
-        keys_view = to_layout(view(batch, context.generator))
+        queries_view, uniforms = view(rows), view.draw(len(rows))
         if context.descend.part.first:
             follow(key_net, net, settings.key_momentum)
         with context.compute.autocast():
-            keys = shuffled_keys(key_net, keys_view, context.generator)
-            queries = net(queries_view)
+            keys = shuffled_keys(
+                key_net, lambda places: view.of(rows[places], uniforms[:, places]), len(rows), context.generator
+            )
+            queries = gather(net(queries_view))
         loss = info_nce(queries, keys, queue.keys.clone(), settings.temperature)
         context.descend(loss, optimizer)
         queue.push(keys)

@@ -1,12 +1,14 @@
 """Stage B: mining of semantic neighbours, the K nearest by cosine similarity in a self-supervised feature space.
 
-Brute force in chunks on an accelerator, faiss on a CPU; memory grows with N x K, never N x N.
+Brute force in chunks on an accelerator, faiss on a CPU; memory grows with N x K, never N x N. Processes that share the
+run search for a part of the rows each.
 """
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from scanmix_cli.engine.parallel import gather_rows, rows_of_this_process, world
 from scanmix_cli.engine.parts import halving
 
 CHUNK = 4096
@@ -19,24 +21,26 @@ def mine_neighbors(features: Tensor, count: int, include_self: bool) -> Tensor:
     fewer when there are not that many rows.
     """
     wanted = min(count + 1, len(features))
-    found = _search_cpu(features, wanted) if features.device.type == "cpu" else _search_device(features, wanted)
+    search = _search_cpu if features.device.type == "cpu" else _search_device
+    asking = features if world() == 1 else features[rows_of_this_process(len(features), features.device)]
+    found = gather_rows(search(features, asking, wanted), len(features))
     return found if include_self else _without_self(found)
 
 
-def _search_cpu(features: Tensor, wanted: int) -> Tensor:
+def _search_cpu(features: Tensor, asking: Tensor, wanted: int) -> Tensor:
     import faiss  # only where it is used: accelerator machines often lack it
 
     values = np.ascontiguousarray(features.float().numpy())
     index = faiss.IndexFlatIP(values.shape[1])
     index.add(values)
-    return torch.from_numpy(index.search(values, wanted)[1].astype(np.int64))
+    return torch.from_numpy(index.search(np.ascontiguousarray(asking.float().numpy()), wanted)[1].astype(np.int64))
 
 
-def _search_device(features: Tensor, wanted: int) -> Tensor:
+def _search_device(features: Tensor, asking: Tensor, wanted: int) -> Tensor:
     features = features.float()
 
     def search(size: int) -> Tensor:
-        return torch.cat([(chunk @ features.T).topk(wanted, dim=1).indices for chunk in features.split(size)])
+        return torch.cat([(chunk @ features.T).topk(wanted, dim=1).indices for chunk in asking.float().split(size)])
 
     return halving(search, CHUNK, {}, "search")
 

@@ -7,8 +7,10 @@ from torch import Tensor, nn
 
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import seeded
+from scanmix_cli.engine.parallel import divisible, world
 from scanmix_cli.errors import RunError, SettingsError
 from scanmix_cli.models.network import ContrastiveNet, ScanMixNet
+from scanmix_cli.models.norm_sync import synchronise_norms
 from scanmix_cli.models.registry import build_backbone
 
 Net = TypeVar("Net", bound=nn.Module)
@@ -17,13 +19,13 @@ Net = TypeVar("Net", bound=nn.Module)
 def contrastive_net(backbone: str, context: Context) -> ContrastiveNet:
     """A fresh encoder with its projection head, from the context's seed."""
     with seeded(context.seed):
-        return placed(ContrastiveNet(_backbone(backbone)), context.device)
+        return placed(_shared(ContrastiveNet(_backbone(backbone))), context.device)
 
 
 def scanmix_net(backbone: str, classes: int, context: Context, seed_offset: int = 0) -> ScanMixNet:
     """A fresh network with class and cluster head; another `seed_offset` gives other weights."""
     with seeded(context.seed + seed_offset):
-        return placed(ScanMixNet(_backbone(backbone), classes), context.device)
+        return placed(_shared(ScanMixNet(_backbone(backbone), classes)), context.device)
 
 
 def load_backbone(net: ScanMixNet, encoder: ContrastiveNet) -> None:
@@ -63,9 +65,10 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 def fixed_order(rows: Tensor, batch_size: int) -> Tensor:
     """Row numbers (n,) cut into full batches, int64 (n // batch_size, batch_size); a short set makes one batch.
 
-    The remainder is dropped, as everywhere in the method: a batch of one breaks batch norm.
+    The remainder is dropped, as everywhere in the method: a batch of one breaks batch norm. So is what processes that
+    share the batch cannot divide.
     """
-    batch_size = min(batch_size, len(rows))
+    batch_size = divisible(min(batch_size, len(rows)))
     count = len(rows) // batch_size if batch_size else 0
     if batch_size < 2:
         raise RunError("a stage was left with fewer than two images to train on; add images and run again")
@@ -77,6 +80,16 @@ def _backbone(name: str) -> nn.Module:
         return build_backbone(name)
     except ValueError as error:
         raise SettingsError(str(error)) from None
+
+
+def _shared(net: Net) -> Net:
+    """The network itself, its batch norms seeing the batches of all processes."""
+    if world() > 1:
+        try:
+            synchronise_norms(net)
+        except ValueError as error:
+            raise SettingsError(f"{error}; choose another --backbone") from None
+    return net
 
 
 def placed(net: Net, device: torch.device) -> Net:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.parallel import from_writer, gather
 from scanmix_cli.method.images import Augmentation, ImageSet, forward_all
 from scanmix_cli.method.losses import scan_loss
 from scanmix_cli.method.networks import adam, fixed_order
@@ -43,7 +44,8 @@ def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: S
         """One gradient step on anchors `rows` (B,) and a drawn neighbour each; returns the loss."""
         inputs = view(rows, draw_neighbors(neighbors[rows], None, context.generator))
         with context.compute.autocast():
-            anchors, others = forward_groups(net.cluster_logits, net.backbone, inputs, 2).chunk(2)
+            outputs = forward_groups(net.cluster_logits, net.backbone, inputs, 2)
+        anchors, others = gather(outputs, parts=2).chunk(2)
         loss = scan_loss(anchors, others, settings.entropy_weight)
         context.descend(loss, optimizer)
         return loss.detach()
@@ -68,7 +70,7 @@ def selection_loss(net: ScanMixNet, images: ImageSet, neighbors: Tensor, rows: T
     logits = forward_all(net.cluster_logits, net, images, context)
     others = neighbors[rows]
     anchors = logits[rows].repeat_interleave(others.shape[1], dim=0)
-    return scan_loss(anchors, logits[others.flatten()], SELECTION_ENTROPY_WEIGHT).item()
+    return from_writer(scan_loss(anchors, logits[others.flatten()], SELECTION_ENTROPY_WEIGHT).item)
 
 
 def _set_aside(count: int, share: float, context: Context) -> tuple[Tensor, Tensor]:

@@ -6,12 +6,14 @@ learns from what its peer selected. Without a clustering part this is DivideMix.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.parallel import from_writer, is_writer
 from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.method.clustering import ClusteringStep
 from scanmix_cli.method.em_view import EMView
@@ -79,7 +81,8 @@ def _gate_noise(learners: list[Learner], images: ImageSet, profile: Profile, con
         losses = [look(learner.net, images, context).losses.cpu().numpy() for learner in learners]
         fresh = [learner.history.fresh() for learner in learners]
         posteriors = [
-            divide(x, known, h, profile.split, context.seed, trusted) for x, h in zip(losses, fresh, strict=True)
+            from_writer(partial(divide, x, known, h, profile.split, context.seed, trusted))
+            for x, h in zip(losses, fresh, strict=True)
         ]
         return torch.tensor(estimated_noise(posteriors, known))
 
@@ -136,12 +139,15 @@ class EMLoop:
         for learner, outlook in zip(self.learners, outlooks, strict=True):
             losses = outlook.losses.cpu().numpy()
             history, split = learner.history, self.profile.split
-            posterior = divide(losses, self.known, history, split, self.context.seed, self.trusted)
+            posterior = from_writer(
+                partial(divide, losses, self.known, history, split, self.context.seed, self.trusted)
+            )
             clean = select_clean(posterior, self.known & rows, self.profile.split.threshold)
             clean = rescue_classes(clean, posterior, np.where(rows, self.labels, -1), self.images.classes)
             divisions.append(Division(posterior, clean))
             views.append(View(outlook.probabilities.cpu().numpy(), losses, posterior))
-        self.evidence.add(self.labels, views)
+        if is_writer():
+            self.evidence.add(self.labels, views)
         return divisions
 
     def train_semi_supervised(self, epoch: float, divisions: list[Division], rows: np.ndarray) -> dict[str, float]:

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.parallel import gather
 from scanmix_cli.method.images import Augmentation, ImageSet
 from scanmix_cli.method.losses import cosine_rate, nt_xent
 from scanmix_cli.method.networks import fixed_order, set_rate, sgd
@@ -18,10 +19,10 @@ def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSet
 
     def step(rows: Tensor) -> Tensor:
         """One gradient step on images `rows` (B,), two views each; returns the loss."""
-        inputs = view(rows.repeat(2))
+        inputs = view(rows.repeat(2), parts=2)
         with context.compute.autocast():
             outputs = net(inputs)
-        first, second = outputs.chunk(2)
+        first, second = gather(outputs, parts=2).chunk(2)
         loss = nt_xent(first, second, settings.temperature, settings.symmetric, settings.decoupled)
         context.descend(loss, optimizer)
         return loss.detach()

@@ -5,7 +5,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from scanmix_cli.engine.context import Context
-from scanmix_cli.method.images import ImageSet, to_layout
+from scanmix_cli.engine.parallel import gather
+from scanmix_cli.method.images import Augmentation, ImageSet
 from scanmix_cli.method.learner import Learner
 from scanmix_cli.method.losses import negative_entropy
 from scanmix_cli.method.monitor import Monitor
@@ -18,16 +19,16 @@ class WarmupStep:
 
     def __init__(self, learner: Learner, images: ImageSet, settings: WarmupSettings, context: Context) -> None:
         self.learner, self.images, self.settings, self.context = learner, images, settings, context
-        self.view = images.view(settings.view)
+        self.view = Augmentation(images, settings.view, context, compiled=False)  # too few steps
         self.captured = context.captured(self.step)
 
     def step(self, rows: Tensor) -> Tensor:
         net, optimizer = self.learner.net, self.learner.optimizer
-        batch = to_layout(self.view(self.images.pixels[rows], self.context.generator))
+        batch = self.view(rows)
         with self.context.compute.autocast():
             with torch.set_grad_enabled(self.settings.scope == "network"):
                 features = net.features(batch)
-            logits = net.class_head(features)
+            logits = gather(net.class_head(features))
         loss = F.cross_entropy(logits.float(), self.images.labels[rows])
         if self.settings.confidence_penalty:
             loss = loss + negative_entropy(logits)

@@ -127,7 +127,7 @@ class Recorder(nn.Module):
 def test_shuffled_keys_come_back_in_the_order_of_their_views() -> None:
     views = torch.arange(48.0).view(16, 3, 1, 1)
     net = Recorder()
-    returned = shuffled_keys(net, views, generator())
+    returned = shuffled_keys(net, views.__getitem__, 16, generator())
     assert torch.equal(returned, views.flatten(1))
     assert [len(group) for group in net.groups] == [16 // SHUFFLE_GROUPS] * SHUFFLE_GROUPS
     assert not torch.equal(torch.cat(net.groups), views), "the keys were not computed in the queries' order"
@@ -135,5 +135,5 @@ def test_shuffled_keys_come_back_in_the_order_of_their_views() -> None:
 
 def test_no_group_of_shuffled_keys_is_a_single_image() -> None:
     net = Recorder()
-    shuffled_keys(net, torch.arange(15.0).view(5, 3, 1, 1), generator())
+    shuffled_keys(net, torch.arange(15.0).view(5, 3, 1, 1).__getitem__, 5, generator())
     assert min(len(group) for group in net.groups) >= 2

@@ -241,7 +241,7 @@ def test_targets_trust_the_given_label_as_far_as_the_peer_does() -> None:
     inputs = step.view(rows)
     own, peer = step.learner.net, step.peer.eval()
     own.train()
-    targets = step.targets(inputs, labelled, 8)
+    targets = step.targets(inputs, labelled)
     with torch.no_grad():
         guess, other = torch.cat([own(view) for view in inputs.chunk(4)]).softmax(1), peer(inputs).softmax(1)
     expected = torch.cat([step.one_hot[labelled[:4]], guess[4:8]])
@@ -259,8 +259,8 @@ def test_labels_are_guessed_from_the_view_that_the_profile_names(
     seen: list[tuple[str, torch.Tensor]] = []
     original = mixmatch.Augmentation.__call__
 
-    def record(self: mixmatch.Augmentation, *rows: torch.Tensor) -> torch.Tensor:
-        seen.append((self.name, original(self, *rows)))
+    def record(self: mixmatch.Augmentation, *rows: torch.Tensor, parts: int = 1) -> torch.Tensor:
+        seen.append((self.name, original(self, *rows, parts=parts)))
         return seen[-1][1]
 
     monkeypatch.setattr(mixmatch.Augmentation, "__call__", record)

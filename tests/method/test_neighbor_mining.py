@@ -45,7 +45,7 @@ def test_copies_of_an_image_do_not_smuggle_it_into_its_own_neighbors() -> None:
 def test_accelerator_search_finds_what_the_cpu_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     features = normalize(torch.randn(50, 8, generator=generator()), dim=1)
     monkeypatch.setattr(mining, "CHUNK", 7)
-    assert torch.equal(mining._search_device(features, 6), mining._search_cpu(features, 6))
+    assert torch.equal(mining._search_device(features, features, 6), mining._search_cpu(features, features, 6))
 
 
 def test_vote_leaves_the_image_itself_and_unlabelled_neighbors_out() -> None:

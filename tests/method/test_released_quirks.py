@@ -149,7 +149,7 @@ def test_guessing_uses_batch_statistics_of_each_view() -> None:
     net = learners[0].net
     step = MixMatchStep(learners[0], learners[1].net, images, RELEASED.mixmatch, context)
     before = net.backbone.stem[1].num_batches_tracked.item()
-    step.targets(images.view("test")(images.pixels[:32], None), torch.arange(8), 8)
+    step.targets(images.view("test")(images.pixels[:32], None), torch.arange(8))
     assert net.backbone.stem[1].num_batches_tracked.item() - before == 4
     assert net.training
 
