@@ -6,6 +6,7 @@ All else in a network looks at one image at a time, so with this a batch gives t
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -42,19 +43,33 @@ class SyncedNorm(nn.SyncBatchNorm):
         )
 
     def _on_cpu(self, x: Tensor) -> Tensor:
-        from torch.distributed.nn.functional import all_reduce  # with a gradient
-
         dims = [0, *range(2, x.dim())]
         shape = [1, -1, *[1] * (x.dim() - 2)]
         count = x.numel() // x.shape[1] * dist.get_world_size()
-        mean = all_reduce(x.float().sum(dims)) / count
+        mean = _Total.apply(x.float().sum(dims)) / count
         away = x.float() - mean.view(shape)
-        var = all_reduce(away.square().sum(dims)) / count
+        var = _Total.apply(away.square().sum(dims)) / count
         with torch.no_grad():
             self.running_mean.lerp_(mean, self.momentum)
             self.running_var.lerp_(var * (count / (count - 1)), self.momentum)
         scale = self.weight * (var + self.eps).rsqrt()
         return (away * scale.view(shape) + self.bias.view(shape)).to(x.dtype)
+
+
+class _Total(torch.autograd.Function):
+    """Sum over all processes, whose gradient is the sum of the gradients that they find."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor) -> Tensor:
+        total = values.clone()
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        total = gradient.clone()
+        dist.all_reduce(total)
+        return total
 
 
 def is_synced(norm: nn.Module) -> bool:

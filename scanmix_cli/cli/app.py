@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 import traceback
 from typing import Annotated, NoReturn
 
@@ -16,7 +17,8 @@ from scanmix_cli.cli.predict import predict
 from scanmix_cli.cli.report import report
 from scanmix_cli.cli.review import review
 from scanmix_cli.cli.train import train
-from scanmix_cli.errors import RunError, ScanmixError
+from scanmix_cli.engine.launch import GRACE, processes, report_comes_from_elsewhere
+from scanmix_cli.errors import PeerLost, RunError, ScanmixError, SettingsError
 from scanmix_cli.report.terminal import printable
 from scanmix_cli.version import __version__
 
@@ -43,6 +45,7 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
     ] = False,
@@ -52,6 +55,8 @@ def root(
 
     Example: scanmix train ./images
     """
+    if processes() > 1 and context.invoked_subcommand != "train":
+        raise SettingsError(f"scanmix {context.invoked_subcommand} cannot be shared by processes; run it without torchrun")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -60,6 +65,8 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         app(given, obj=given)
     except ScanmixError as error:
+        if report_comes_from_elsewhere(isinstance(error, PeerLost)):
+            time.sleep(GRACE)
         _stop(str(error), error.exit_code, given)
     except KeyboardInterrupt:
         _stop("interrupted", 130, given)

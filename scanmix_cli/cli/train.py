@@ -3,8 +3,9 @@
 import json
 import shlex
 import signal
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ import typer
 
 from scanmix_cli.cli import options
 from scanmix_cli.data.sources import read_samples
+from scanmix_cli.engine.launch import launch, processes, require_gpus
 from scanmix_cli.engine.progress import make_reporter
 from scanmix_cli.engine.run_folder import check_free, choose_folder
 from scanmix_cli.errors import Interrupted, SettingsError
@@ -72,6 +74,9 @@ def train(
     precision: Annotated[
         str | None, typer.Option(metavar="NAME", help="auto, fp32, bf16 or fp16.", rich_help_panel=MACHINE)
     ] = None,
+    gpus: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Share the run among N GPUs.", rich_help_panel=MACHINE)
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Threads that decode images.", rich_help_panel=MACHINE)
     ] = None,
@@ -115,6 +120,10 @@ def train(
 
     Example: scanmix train ./images --time-budget 10m
     """
+    if gpus is not None and processes() == 1:
+        require_gpus(gpus, device)
+        if gpus > 1:
+            raise typer.Exit(launch(gpus, [sys.executable, "-m", "scanmix_cli", *context.obj], go_on(context.obj)))
     limit = None if fail_on is None else parse_fail_on(fail_on)
     chosen = {
         "profile": profile,
@@ -151,19 +160,24 @@ def train(
         encoding=encoding,
         test=test,
     )
-    folder = choose_folder(out, samples.name)
-    from scanmix_cli.workflow.train import Destination  # imports PyTorch: after the cheap checks
+    from scanmix_cli.engine.parallel import from_writer, is_writer, joined  # imports PyTorch: after the cheap checks
+    from scanmix_cli.workflow.train import Destination
     from scanmix_cli.workflow.train import train as run_training
 
-    destination = Destination(folder, overwrite, resume, not no_keep_checkpoints, not no_html)
-    reporter = make_reporter(quiet, verbose > 0)
-    try:
-        with stopped_by_request():
-            run = run_training(samples, request, destination, reporter, given)
-    except KeyboardInterrupt:
-        raise Interrupted(interrupted(folder, context.obj or [])) from None
-    finally:
-        reporter.close()
+    with joined(request.device) if processes() > 1 else nullcontext():
+        folder = from_writer(lambda: choose_folder(out, samples.name))
+        writer = is_writer()
+        destination = Destination(folder, overwrite, resume, not no_keep_checkpoints, not no_html)
+        reporter = make_reporter(quiet or not writer, verbose > 0)
+        try:
+            with stopped_by_request():
+                run = run_training(samples, request, destination, reporter, given)
+        except KeyboardInterrupt:
+            raise Interrupted(interrupted(folder, context.obj or [])) from None
+        finally:
+            reporter.close()
+    if not writer:
+        return
     if as_json:
         typer.echo(json.dumps(run.summary))
     elif not quiet:
@@ -175,7 +189,13 @@ def train(
 
 @contextmanager
 def stopped_by_request() -> Iterator[None]:
-    """Whoever ends the process in an orderly way, as schedulers of shared machines do, gets what Ctrl-C gets."""
+    """Whoever ends the process in an orderly way, as schedulers of shared machines do, gets what Ctrl-C gets.
+
+    One of several processes ends at once: it is told to when another has failed, and that one has the word.
+    """
+    if processes() > 1:
+        yield
+        return
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -187,11 +207,23 @@ def stopped_by_request() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def go_on(arguments: list[str]) -> str:
+    """What to do after a process of a shared run was killed."""
+    if not any(argument.split("=")[0] == "--out" for argument in arguments):
+        return "go on with --resume --out and the run's folder"
+    return f"go on with `{resume_command(arguments)}`"
+
+
 def interrupted(folder: Path, arguments: list[str]) -> str:
     """What to say after Ctrl-C: the command that goes on, built from the one that was given."""
     if not (folder / "config.toml").is_file():
         return "interrupted before training began; nothing was written"
-    left = [argument for argument in arguments if argument not in ("--overwrite", "--resume")]
-    again = left if any(argument.split("=")[0] == "--out" for argument in left) else [*left, "--out", str(folder)]
-    command = shlex.join(["scanmix", *again, "--resume"])
+    named = any(argument.split("=")[0] == "--out" for argument in arguments)
+    command = resume_command(arguments if named else [*arguments, "--out", str(folder)])
     return f"interrupted; what was done so far is kept, go on with `{command}`"
+
+
+def resume_command(arguments: list[str]) -> str:
+    """The command line that goes on with the run that these arguments, with --out among them, started."""
+    left = [argument for argument in arguments if argument not in ("--overwrite", "--resume")]
+    return shlex.join(["scanmix", *left, "--resume"])

@@ -1,4 +1,4 @@
-"""One gradient step, the same for every stage: clear, backward, clip, step."""
+"""One gradient step, the same for every stage: clear, backward, sum over processes, clip, step."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from scanmix_cli.engine.device import Compute
+from scanmix_cli.engine.parallel import sum_gradients
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,9 @@ class Descent:
         self.compute.backward(loss * part.share if part.summed and part.share < 1 else loss, optimizer)
         if not self.completes:
             return
+        own = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        sum_gradients(own)
         if clip_norm > 0:
-            own = [parameter for group in optimizer.param_groups for parameter in group["params"]]
             torch.nn.utils.clip_grad_norm_(own, clip_norm)
         with _scaled(optimizer, self.scale if part.summed else self.scale * part.share):
             optimizer.step()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import torch
 
-from scanmix_cli.engine.parallel import sum_gradients
 from scanmix_cli.errors import SettingsError
 
 PRECISIONS = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -32,15 +31,13 @@ class Compute:
         return torch.autocast(self.device.type, dtype=dtype)
 
     def backward(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
-        """Gradients of `loss` for what `optimizer` trains, over all processes; in fp16 scaled on their way through the
-        network."""
-        trained = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        if self.precision == "fp16":
-            (loss * LOSS_SCALE).backward()
-            torch._foreach_div_([parameter.grad for parameter in trained if parameter.grad is not None], LOSS_SCALE)
-        else:
+        """Gradients of `loss` for what `optimizer` trains; in fp16 scaled on their way through the network."""
+        if self.precision != "fp16":
             loss.backward()
-        sum_gradients(trained)
+            return
+        (loss * LOSS_SCALE).backward()
+        trained = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        torch._foreach_div_([parameter.grad for parameter in trained if parameter.grad is not None], LOSS_SCALE)
 
 
 def choose_compute(device: str = "auto", precision: str = "auto") -> Compute:

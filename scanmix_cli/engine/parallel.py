@@ -61,7 +61,7 @@ def own_share(values: Tensor, parts: int = 1, dim: int = 0) -> Tensor:
 
 
 def gather(values: Tensor, parts: int = 1) -> Tensor:
-    """What `own_share` would cut `values` (B, ...) from, with gradient, for a loss that all processes work out alike."""
+    """What `own_share` would cut `values` (B, ...) from, with gradient, for a loss that all processes work out."""
     if world() == 1:
         return values
     everything = _Gather.apply(values)
@@ -84,7 +84,7 @@ class _Gather(torch.autograd.Function):
 def _everything(values: Tensor) -> Tensor:
     """(n, ...) of each process, one after another."""
     everything = values.new_empty((world() * len(values), *values.shape[1:]))
-    dist.all_gather_into_tensor(everything, values.contiguous())
+    dist.all_gather(list(everything.chunk(world())), values.contiguous())
     return everything
 
 

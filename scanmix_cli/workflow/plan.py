@@ -8,6 +8,7 @@ import torch
 
 from scanmix_cli.data.pixels import TRUNCATED
 from scanmix_cli.engine.device import Compute, seeded
+from scanmix_cli.engine.parallel import world
 from scanmix_cli.engine.parts import halving
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.images import to_layout
@@ -51,7 +52,7 @@ def make_plan(
     if given is not None:
         profile, reason = given.profile(profile), "as configured"
     profile = override(profile, request)
-    cost = seconds_per_image(profile, compute)
+    cost = seconds_per_image(profile, compute) / world()
     seconds = stage_seconds(profile, facts, cost)
     if request.time_budget > 0 and not resumed:
         profile, shrunk = fit_budget(profile, sum(seconds.values()), request.time_budget * SAFETY)

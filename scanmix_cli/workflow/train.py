@@ -5,7 +5,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,8 +26,9 @@ from scanmix_cli.engine.config import to_table
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import Compute, choose_compute
 from scanmix_cli.engine.identity import check_same, fingerprint, flat, remember
+from scanmix_cli.engine.parallel import from_writer, is_writer, require_same, world, writer_first
 from scanmix_cli.engine.parts import is_out_of_memory
-from scanmix_cli.engine.progress import Logged, Reporter
+from scanmix_cli.engine.progress import Logged, Reporter, Silent
 from scanmix_cli.engine.run_folder import check_free, opened_folder, point_latest
 from scanmix_cli.errors import RunError
 from scanmix_cli.evidence.projection import map_rows, project
@@ -87,11 +88,13 @@ def train(
     """Train on `samples` and write the run folder. Raises a ScanmixError for everything a user can mend.
 
     Whatever ends the run early, the last finished epoch is saved first where that can be done.
+    Called in every process that shares the run (`parallel.joined`) it trains with all of them; one of them writes.
     """
     began = time.monotonic()
     check_names(request)
     compute = choose_compute(request.device, request.precision)
-    check_free(destination.path, destination.overwrite, destination.resume)
+    require_same(samples.fingerprint(), "data")
+    from_writer(lambda: check_free(destination.path, destination.overwrite, destination.resume))
     load = partial(
         load_pixels,
         samples,
@@ -103,22 +106,24 @@ def train(
     labels = given_labels(samples)
     if request.reviewed:
         samples, labels = read_reviewed(Path(request.reviewed), samples)
-    pixels = load(SCAN_SIZE)
+    pixels = writer_first(lambda: load(SCAN_SIZE))
     require_readable(samples, pixels)
-    plan = make_plan(request, facts_of(samples, pixels), compute, given, destination.resume)
+    plan = from_writer(lambda: make_plan(request, facts_of(samples, pixels), compute, given, destination.resume))
     identity = identity_of(samples, labels, pixels, plan.profile, request.seed, compute)
     kept = destination.path / "checkpoints"
     if destination.resume:
-        check_same(kept, identity)
-    with opened_folder(destination.path, destination.overwrite, destination.resume) as path:
-        write_toml(path / "config.toml", {"run": to_table(request), "profile": to_table(plan.profile)})
-        remember(kept, identity)
-        log = Logged(reporter, path / "log.txt")
+        from_writer(lambda: check_same(kept, identity))
+    with _opened(destination) as path:
+        log: Reporter = Silent()
+        if is_writer():
+            write_toml(path / "config.toml", {"run": to_table(request), "profile": to_table(plan.profile)})
+            remember(kept, identity)
+            log = Logged(reporter, path / "log.txt")
         for warning in before_training(overview(samples, pixels)):
             log.message(f"warning: {warning}")
         log.message(describe_plan(plan))
         if plan.profile.stored_size != SCAN_SIZE:
-            pixels = load(plan.profile.stored_size)
+            pixels = writer_first(lambda: load(plan.profile.stored_size))
         decoding = time.monotonic() - began
         left = request.time_budget * (1 - OTHER_SHARE) - decoding
         context = Context(
@@ -127,14 +132,14 @@ def train(
             log,
             Checkpoints(kept, fingerprint(identity), destination.resume, log.message),
             Budget(max(left, 1.0) if request.time_budget else None, plan.seconds),
-            path / "metrics.csv",
+            path / "metrics.csv" if is_writer() else None,
         )
         with _failures_told(path, context), closing(log):
             trained = learn(samples, labels, pixels, plan.profile, context)
             seconds = {"decoding": decoding, **context.seconds, "total": time.monotonic() - began}
             timings = {stage: round(value, 3) for stage, value in seconds.items()}
-            run = conclude(samples, pixels, plan, trained, destination, timings, context)
-    if not destination.temporary:
+            run = from_writer(lambda: conclude(samples, pixels, plan, trained, destination, timings, context))
+    if not destination.temporary and is_writer():
         point_latest(path)
     return run
 
@@ -156,6 +161,13 @@ def identity_of(
         "precision": compute.precision,
     }
     return flat({**facts, **to_table(profile)})
+
+
+def _opened(destination: Destination) -> AbstractContextManager[Path]:
+    """The run folder, made and locked by the process that writes."""
+    if is_writer():
+        return opened_folder(destination.path, destination.overwrite, destination.resume)
+    return nullcontext(destination.path)
 
 
 @contextmanager
@@ -266,6 +278,7 @@ def conclude(
         "seed": context.seed,
         "device": device_name(context.device),
         "precision": context.compute.precision,
+        "processes": world(),
         "versions": {"scanmix": __version__, "torch": torch.__version__, "python": platform.python_version()},
         "seconds": timings,
     }
