@@ -56,7 +56,9 @@ def root(
     Example: scanmix train ./images
     """
     if processes() > 1 and context.invoked_subcommand != "train":
-        raise SettingsError(f"scanmix {context.invoked_subcommand} cannot be shared by processes; run it without torchrun")
+        raise SettingsError(
+            f"scanmix {context.invoked_subcommand} cannot be shared by processes; run it without torchrun"
+        )
 
 
 def main(arguments: list[str] | None = None) -> None:
