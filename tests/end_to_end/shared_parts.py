@@ -1,0 +1,170 @@
+"""What a shared run is made of, each as named tensors: test_shared_run.py compares them with those of one process.
+
+Run by `launch` it writes the tensors of every process to FOLDER/<rank>.pt:  shared_parts.py FOLDER
+"""
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "method"))
+from toy_runs import shrink, toy_context, toy_images, toy_profile
+
+from scanmix_cli.engine import parallel
+from scanmix_cli.engine.context import Context
+from scanmix_cli.errors import ScanmixError, SettingsError
+from scanmix_cli.method.images import forward_all
+from scanmix_cli.method.learner import make_learner
+from scanmix_cli.method.methods import METHODS
+from scanmix_cli.method.moco import train_moco
+from scanmix_cli.method.monitor import Monitor
+from scanmix_cli.method.neighbors import mine_neighbors
+from scanmix_cli.method.networks import contrastive_net, scanmix_net
+from scanmix_cli.method.scan import train_scan
+from scanmix_cli.method.scanmix import run_em_loop
+from scanmix_cli.method.simclr import train_simclr
+from scanmix_cli.method.warmup import warm_up
+from scanmix_cli.models.norm_sync import synchronise_norms
+from scanmix_cli.profiles.official import OFFICIAL
+
+IMAGES = toy_images(38)  # a number that four processes cannot share evenly
+PROFILE = toy_profile(2)
+
+
+def gathered() -> dict[str, Tensor]:
+    """Two parts of twelve rows, and the gradient of a loss that compares all rows with each other."""
+    rows = torch.arange(48.0).view(24, 2) / 10
+    weight = nn.Parameter(torch.tensor([0.5, -0.25]))
+    outputs = parallel.gather(normalize(parallel.own_share(rows, parts=2) * weight + 1), parts=2)
+    (outputs @ outputs.T).triu(1).square().sum().backward()
+    parallel.sum_gradients([weight])
+    assert weight.grad is not None
+    return {
+        "rows": parallel.gather(parallel.own_share(rows, parts=3), parts=3),
+        "columns": parallel.gather(parallel.own_share(rows.T.contiguous(), dim=1).T.contiguous()),
+        "outputs": outputs.detach(),
+        "gradient": weight.grad,
+    }
+
+
+def norms() -> dict[str, Tensor]:
+    """A batch norm over maps and one over features: outputs, all gradients, buffers."""
+    found: dict[str, Tensor] = {}
+    for name, net, shape in (
+        ("maps", nn.Sequential(nn.BatchNorm2d(3), nn.Flatten()), (8, 3, 2, 2)),
+        ("features", nn.Sequential(nn.BatchNorm1d(3)), (8, 3)),
+    ):
+        inputs = torch.randn(shape, generator=torch.Generator().manual_seed(0)).mul_(3).add_(2).requires_grad_()
+        if parallel.world() > 1:
+            synchronise_norms(net)
+        outputs = parallel.gather(net(parallel.own_share(inputs)))
+        (outputs.sin() * torch.arange(outputs.numel()).view(outputs.shape)).sum().backward()
+        parallel.sum_gradients([*net.parameters(), inputs])  # type: ignore[list-item]
+        assert inputs.grad is not None
+        found |= {f"{name} outputs": outputs.detach(), f"{name} input gradient": inputs.grad}
+        found |= {f"{name} {key}": value.float() for key, value in net.state_dict().items()}
+        found |= {f"{name} {key} gradient": p.grad for key, p in net.named_parameters() if p.grad is not None}
+    return found
+
+
+def history(context: Context) -> dict[str, Tensor]:
+    """All metrics of a stage."""
+    rows = [{k: v for k, v in row.items() if k not in ("stage", "epoch", "seconds")} for row in context.history.rows]
+    return {f"{name} of epoch {k}": torch.tensor(v) for k, row in enumerate(rows) for name, v in row.items()}
+
+
+def weights(net: nn.Module) -> dict[str, Tensor]:
+    return {name: value.float() for name, value in net.state_dict().items()}
+
+
+def simclr() -> dict[str, Tensor]:
+    context = toy_context()
+    net = contrastive_net("small", context)
+    assert PROFILE.contrastive is not None
+    train_simclr(net, IMAGES, PROFILE.contrastive, context)
+    return weights(net) | history(context)
+
+
+def moco() -> dict[str, Tensor]:
+    context, settings = toy_context(), shrink(OFFICIAL["clothing1m"], 2, 16).contrastive
+    net = contrastive_net("small", context)
+    assert settings is not None
+    train_moco(net, IMAGES, settings, context)
+    return weights(net) | history(context)
+
+
+def scan() -> dict[str, Tensor]:
+    context = toy_context()
+    net = scanmix_net("small", IMAGES.classes, context)
+    features = normalize(forward_all(net.features, net, IMAGES, context), dim=1)
+    neighbors = mine_neighbors(features, 5, include_self=True)
+    assert PROFILE.scan is not None
+    train_scan(net, IMAGES, neighbors, PROFILE.scan, context)
+    return {"features": features, "neighbors": neighbors.float()} | weights(net) | history(context)
+
+
+def warmup() -> dict[str, Tensor]:
+    context = toy_context()
+    learner = make_learner(scanmix_net("small", IMAGES.classes, context), PROFILE, context)
+    warm_up([learner], IMAGES, replace(PROFILE.warmup, confidence_penalty=True), Monitor(IMAGES), context)
+    return weights(learner.net) | history(context)
+
+
+def em_loop() -> dict[str, Tensor]:
+    """One epoch: the mixtures, the semi-supervised step, the clustering step."""
+    context, profile = toy_context(), toy_profile(1)
+    nets = [scanmix_net("small", IMAGES.classes, context, k) for k in (1, 2)]
+    learners = [make_learner(net, profile, context) for net in nets]
+    neighbors = (torch.arange(len(IMAGES)).unsqueeze(1) + torch.arange(4)) % len(IMAGES)
+    run_em_loop(learners, IMAGES, neighbors, profile, Monitor(), context)
+    return weights(nets[0]) | {f"second {name}": value for name, value in weights(nets[1]).items()} | history(context)
+
+
+def whole_run() -> dict[str, Tensor]:
+    context = toy_context()
+    outcome = METHODS["scanmix"](IMAGES, PROFILE, Monitor(IMAGES), context, None)
+    assert outcome.evidence is not None
+    assert outcome.neighbors is not None
+    evidence = outcome.evidence
+    learned = {"evidence": evidence.probability_sum, "posterior": evidence.posterior_sum}
+    found = {name: torch.as_tensor(value) for name, value in learned.items()} if parallel.is_writer() else {}
+    return found | {"final": torch.from_numpy(evidence.final_probability), "neighbors": outcome.neighbors.float()}
+
+
+PARTS = (gathered, norms, simclr, moco, scan, warmup, em_loop, whole_run)
+
+
+def everything() -> dict[str, dict[str, Tensor]]:
+    return {part.__name__: part() for part in PARTS}
+
+
+def messages() -> list[str]:
+    """The sentences with which a process leaves off, when it alone finds something wrong."""
+
+    def wrong() -> None:
+        raise SettingsError("the writer found a mistake")
+
+    found = []
+    for failing in (
+        lambda: parallel.from_writer(wrong),
+        lambda: parallel.writer_first(wrong),
+        lambda: parallel.require_same(f"set {parallel.rank() // 2}", "data"),
+        lambda: parallel.divisible(1),
+    ):
+        try:
+            failing()
+        except ScanmixError as error:
+            found.append(str(error))
+    return found
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    with parallel.joined("cpu"):
+        own = {"parts": everything(), "messages": messages()}
+        torch.save(own, Path(sys.argv[1]) / f"{os.environ['RANK']}.pt")

@@ -1,0 +1,80 @@
+"""Several processes that share a run give what one process gives, and end together."""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import shared_parts
+import torch
+from torch import Tensor
+
+from scanmix_cli.engine.launch import launch
+
+Found = dict[str, dict[str, Tensor]]
+PARTS = [part.__name__ for part in shared_parts.PARTS]
+# Sums in another order; a stage multiplies the differences from step to step.
+TOLERANCE = {"gathered": 1e-6, "norms": 1e-5} | {name: 2e-3 for name in PARTS[2:]}
+
+
+@contextmanager
+def same_signal_handlers() -> Iterator[None]:
+    """The agent that watches over processes sets handlers of its own and leaves them behind."""
+    kept = {
+        number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+@pytest.fixture(scope="module")
+def alone() -> Found:
+    return shared_parts.everything()
+
+
+@pytest.fixture(scope="module", params=[2, 4], ids=["two processes", "four processes"])
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
+    folder = tmp_path_factory.mktemp("shared")
+    with same_signal_handlers():
+        assert launch(request.param, [sys.executable, shared_parts.__file__, str(folder)], "") == 0
+    return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(request.param)]
+
+
+def differences(found: dict[str, Tensor], expected: dict[str, Tensor]) -> dict[str, float]:
+    """Largest absolute difference of each tensor, over the largest value expected or 1."""
+    assert set(found) == set(expected)
+    return {
+        name: ((found[name] - value).abs().max() / value.abs().max().clamp_min(1)).item()
+        for name, value in expected.items()
+    }
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_processes_together_give_what_one_gives(alone: Found, shared: list[dict], part: str) -> None:
+    found = differences(shared[0]["parts"][part], alone[part])
+    assert not {name: value for name, value in found.items() if not value <= TOLERANCE[part]}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_all_processes_hold_the_same(shared: list[dict], part: str) -> None:
+    writer = shared[0]["parts"][part]
+    for other in shared[1:]:
+        wrong = [name for name, value in other["parts"][part].items() if not torch.equal(value, writer[name])]
+        assert not wrong
+
+
+def test_what_one_process_finds_wrong_is_said_in_all_of_them(shared: list[dict]) -> None:
+    count = len(shared)
+    other = [f"process 2 of {count} has other data (set 1) than process 0 (set 0); give all of them the same"]
+    for own in shared:
+        assert own["messages"] == [
+            "the writer found a mistake",
+            "the writer found a mistake",
+            *(other if count > 2 else []),
+            f"a batch of 1 images cannot be shared by {count} processes; start fewer",
+        ]

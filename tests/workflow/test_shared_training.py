@@ -1,0 +1,104 @@
+"""`scanmix train` in several processes, from the outside: how they end, and how the run goes on."""
+
+import csv
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from scanmix_cli.cli import train as command
+from scanmix_cli.cli.app import main
+from scanmix_cli.engine import launch as launching
+from scanmix_cli.engine.launch import launch
+
+KILLED = Path(__file__).with_name("killed_process.py")
+OPTIONS = ["--epochs", "2", "--pretrain-epochs", "2", "--batch-size", "8", "--device", "cpu"]
+
+
+@pytest.fixture(autouse=True)
+def same_signal_handlers() -> Iterator[None]:
+    """The agent that watches over processes sets handlers of its own and leaves them behind."""
+    kept = {
+        number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+    }
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+def run(*arguments: object) -> int:
+    """Exit code of the command."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return int(stopped.value.code or 0)
+
+
+def column(path: Path, name: str) -> list[float]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return [float(row[name]) for row in csv.DictReader(file) if row["split"] == "train"]
+
+
+def test_a_killed_process_ends_the_run_with_one_sentence_and_the_run_goes_on(
+    squares: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "require_gpus", lambda *_: None)  # a CPU does for this
+    monkeypatch.setattr(
+        command,
+        "launch",
+        lambda count, program, *rest: launch(count, [sys.executable, str(KILLED), *program[3:]], *rest),
+    )
+    given = ["train", "data", "--out", "shared", *OPTIONS, "--gpus", "2"]
+    assert run(*given) == 3
+    told = capfd.readouterr().err
+    sentences = [line for line in told.splitlines() if line.startswith("scanmix: ")]
+    assert sentences == [
+        "scanmix: process 1 of 2 was ended by SIGKILL; what was done so far is kept, go on with "
+        "`scanmix train data --out shared --epochs 2 --pretrain-epochs 2 --batch-size 8 --device cpu --gpus 2 --resume`"
+    ]
+    assert told.count("neighbors 1/1") == 1, "progress is shown once"
+    assert "Traceback" not in told
+    assert not Path("shared/report.csv").exists()
+    log = Path("shared/log.txt").read_text(encoding="utf-8")
+    assert log.count("scan starts") == 1
+
+    assert run("train", "data", "--out", "shared", *OPTIONS, "--resume", "-q") == 0
+    assert "simclr 1/2" not in Path("shared/log.txt").read_text(encoding="utf-8").removeprefix(log)
+    assert json.loads(Path("shared/summary.json").read_text())["processes"] == 1
+    assert run("train", "data", "--out", "alone", *OPTIONS, "-q") == 0
+    for name in ("p_mislabeled", "mean_loss", "p_clean_gmm"):
+        shared, alone = (
+            torch.tensor(column(Path(run_folder) / "report.csv", name)) for run_folder in ("shared", "alone")
+        )
+        assert (shared - alone).abs().max() < 0.02, name
+
+
+def test_the_process_that_ends_first_gives_the_exit_code_and_the_others_end_too() -> None:
+    code = "import os, sys, time; time.sleep(60 if os.environ['RANK'] == '0' else 0); sys.exit(3)"
+    assert launch(2, [sys.executable, "-c", code], "") == 3
+
+
+def test_gpus_that_are_not_there_are_missed_before_anything_starts(
+    squares: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for found, here in ((0, "no usable GPU"), (1, "only 1")):
+        monkeypatch.setattr(torch.cuda, "device_count", lambda found=found: found)
+        assert run("train", squares, "--gpus", "2") == 2
+        assert capsys.readouterr().err == (
+            f"scanmix: --gpus 2 was asked for but there is {here} here; give a smaller number or leave it out\n"
+        )
+    assert run("train", squares, "--gpus", "2", "--device", "cpu") == 2
+    assert capsys.readouterr().err == "scanmix: --gpus and --device cpu exclude each other; leave one out\n"
+
+
+def test_other_commands_are_not_shared(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(launching, "GRACE", 0.0)
+    for name, value in (("TORCHELASTIC_RUN_ID", "any"), ("WORLD_SIZE", "2"), ("RANK", "0")):
+        monkeypatch.setenv(name, value)
+    assert run("report") == 2
+    assert capsys.readouterr().err == (
+        "scanmix: scanmix report cannot be shared by processes; run it without torchrun\n"
+    )
