@@ -5,6 +5,7 @@ Run by `launch` it writes the tensors of every process to FOLDER/<rank>.pt:  sha
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "method"))
+from scanmix_cli.models.norm_sync import synchronise_norms
 from toy_runs import shrink, toy_context, toy_images, toy_profile
 
 from scanmix_cli.engine import parallel
@@ -29,7 +31,6 @@ from scanmix_cli.method.scan import train_scan
 from scanmix_cli.method.scanmix import run_em_loop
 from scanmix_cli.method.simclr import train_simclr
 from scanmix_cli.method.warmup import warm_up
-from scanmix_cli.models.norm_sync import synchronise_norms
 from scanmix_cli.profiles.official import OFFICIAL
 
 IMAGES = toy_images(38)  # a number that four processes cannot share evenly
@@ -149,18 +150,21 @@ def messages() -> list[str]:
     def wrong() -> None:
         raise SettingsError("the writer found a mistake")
 
-    found = []
-    for failing in (
-        lambda: parallel.from_writer(wrong),
-        lambda: parallel.writer_first(wrong),
-        lambda: parallel.require_same(f"set {parallel.rank() // 2}", "data"),
-        lambda: parallel.divisible(1),
-    ):
-        try:
-            failing()
-        except ScanmixError as error:
-            found.append(str(error))
-    return found
+    found = [
+        sentence(lambda: parallel.from_writer(wrong)),
+        sentence(lambda: parallel.writer_first(wrong)),
+        sentence(lambda: parallel.require_same(f"set {parallel.rank() // 2}", "data")),
+        sentence(lambda: parallel.divisible(1)),
+    ]
+    return [text for text in found if text]
+
+
+def sentence(failing: Callable[[], object]) -> str:
+    try:
+        failing()
+    except ScanmixError as error:
+        return str(error)
+    return ""
 
 
 if __name__ == "__main__":

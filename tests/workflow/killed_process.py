@@ -1,4 +1,4 @@
-"""`scanmix ARGUMENTS` that saves after every epoch and whose process 1 is killed in the second epoch of SCAN."""
+"""`scanmix ARGUMENTS` that saves after every epoch and whose process 1 is killed in the second epoch of SimCLR."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ log = context.Context.log
 
 
 def log_or_die(self: context.Context, **values: float) -> None:
-    if os.environ["RANK"] == "1" and self.place == "epoch 2 of scan":
+    if os.environ["RANK"] == "1" and self.place == "epoch 2 of simclr":
         os.kill(os.getpid(), signal.SIGKILL)
     log(self, **values)
 
