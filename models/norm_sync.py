@@ -23,6 +23,11 @@ class SyncedNorm(nn.SyncBatchNorm):
     In a process that runs alone it is plain batch norm.
     """
 
+    running_mean: Tensor
+    running_var: Tensor
+    num_batches_tracked: Tensor
+    momentum: float
+
     def forward(self, x: Tensor) -> Tensor:
         """(B, C, ...), as many rows in every process."""
         x = self._normalised(x)
@@ -89,7 +94,7 @@ def synchronise_norms(network: nn.Module) -> None:
             if not (plain and module.affine and module.track_running_stats and module.momentum is not None):
                 raise ValueError(f"the statistics of batch norm {name} cannot be shared by several processes")
             module.__class__ = SyncedNorm
-            module.process_group = None
+            module.process_group = None  # type: ignore[assignment]
 
 
 @contextmanager

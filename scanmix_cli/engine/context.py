@@ -19,7 +19,7 @@ from scanmix_cli.engine.checkpoints import Checkpoints, Snapshot, Stateful
 from scanmix_cli.engine.compiled import CompiledFunction
 from scanmix_cli.engine.descent import Descent
 from scanmix_cli.engine.device import Compute
-from scanmix_cli.engine.parallel import from_writer
+from scanmix_cli.engine.parallel import agree, from_writer
 from scanmix_cli.engine.parts import PartedStep
 from scanmix_cli.engine.progress import Reporter, Silent
 from scanmix_cli.engine.relief import Relief
@@ -155,6 +155,8 @@ class Context:
         stateful = {**stateful, "metrics": self.history, "relief": self.relief}
         restored = self.checkpoints.restore(stage, stateful, self.generator)
         first, planned = restored or (0, planned)
+        for item in stateful.values():
+            agree(item.state_dict().values() if isinstance(item, torch.nn.Module) else ())
         self.descend.scale = self.relief.scale(stage)
         self.reporter.stage(stage, planned)
         total, index, repeated = planned, first, False

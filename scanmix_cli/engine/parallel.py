@@ -28,7 +28,7 @@ from scanmix_cli.errors import PeerLost, RunError, ScanmixError, SettingsError
 Value = TypeVar("Value")
 STEP_TIMEOUT = timedelta(minutes=30)  # longest wait for another process within a stage
 HOST_TIMEOUT = timedelta(days=2)  # while the writer decodes, judges or writes
-_host: dist.ProcessGroup | None = None  # for Python objects, on the CPU
+_host: Any = None  # for Python objects, on the CPU
 
 
 def world() -> int:
@@ -108,6 +108,15 @@ def sum_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
     dist.all_reduce(message)
     sums = message.split([gradient.numel() for gradient in gradients])
     torch._foreach_copy_(gradients, [total.view(one.shape) for total, one in zip(sums, gradients, strict=True)])
+
+
+def agree(tensors: Iterable[Tensor]) -> None:
+    """Overwrite tensors by the writer's: where arithmetic may round differently from one process to another."""
+    if world() > 1:
+        for values in tensors:
+            whole = values.contiguous()
+            dist.broadcast(whole, src=0)
+            values.copy_(whole)
 
 
 def from_writer(compute: Callable[[], Value]) -> Value:

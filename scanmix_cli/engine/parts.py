@@ -9,6 +9,7 @@ from torch import Tensor
 
 from scanmix_cli.engine.capture import CapturedStep, Step
 from scanmix_cli.engine.descent import WHOLE, Part
+from scanmix_cli.engine.parallel import world
 from scanmix_cli.errors import RunError
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class PartedStep:
 
     The attempt that failed may leave its mark on running averages of batch norm and on the random numbers drawn since:
     such a run is right, but not bit for bit what it is with more memory. Parts are not recorded: small ones are slow.
+    Processes that share the run make no parts: memory may be short in one of them only, and more processes need less.
     """
 
     def __init__(self, step: Step, context: "Context", summable: bool = True) -> None:
@@ -76,9 +78,9 @@ class PartedStep:
         while True:
             parts = self.context.relief.parts.get(self.name, 1)
             try:
-                return self.captured(*inputs) if parts == 1 else self._in_parts(inputs, parts)
+                return self.captured(*inputs) if parts == 1 or world() > 1 else self._in_parts(inputs, parts)
             except RuntimeError as error:
-                if not is_out_of_memory(error):
+                if world() > 1 or not is_out_of_memory(error):
                     raise
             self._halve(len(inputs[0]), parts)
 

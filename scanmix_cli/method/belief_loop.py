@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from scanmix_cli.engine.checkpoints import Stateful
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.parallel import agree, is_writer
 from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.method.belief_step import BeliefStep
 from scanmix_cli.method.beliefs import (
@@ -64,7 +65,8 @@ def run_belief_loop(
     state: dict[str, Stateful] = {k: v for n, s in enumerate(students) for k, v in s.stateful(f"net{n}").items()}
     for epoch in context.epochs("scanmix", settings.epochs, evidence=evidence, **state):
         beliefs = [teacher.belief(student) for student in students]
-        evidence.add(teacher.labels, [view_of(belief, images.labels) for belief in beliefs])
+        if is_writer():
+            evidence.add(teacher.labels, [view_of(belief, images.labels) for belief in beliefs])
         rate = cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction)
         losses = [
             step.epoch(
@@ -120,7 +122,9 @@ class Teacher:
         if self.first_votes is not None:
             opinions.append(self.first_votes)
         without = believe(opinions, self.prior)
-        return Belief(without, self._with_label(without), neighbors)
+        posterior = self._with_label(without)
+        agree([without, posterior])  # images are drawn by it
+        return Belief(without, posterior, neighbors)
 
     def mine(self, features: Tensor) -> Tensor:
         """Neighbours int64 (N, K) of unit features (N, D), the image itself left out."""

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.parallel import gather, own_share
 from scanmix_cli.method.images import Augmentation, ImageSet, to_layout
 from scanmix_cli.method.losses import nt_xent, soft_cross_entropy
 from scanmix_cli.method.mixmatch import mix_shares, mixup
@@ -56,13 +57,14 @@ class BeliefStep:
         An image is mixed with the same other one in both views, so that the mixtures are two views of one thing.
         """
         student, settings = self.student, self.settings
-        inputs, targets = self.view(rows, rows), self.targets[rows].repeat(2, 1)
+        inputs, targets = gather(self.view(rows, rows), parts=2), self.targets[rows].repeat(2, 1)
         order = torch.rand(len(rows), generator=self.context.generator, device=rows.device).argsort()
         inputs, targets = mixup(inputs, targets, torch.cat([order, order + len(rows)]), share)
         with self.context.compute.autocast():
-            features = student.net.features(to_layout(inputs))
+            features = student.net.features(to_layout(own_share(inputs, parts=2)))
             logits = student.net.class_head(features)
             projected = student.projection(features) if settings.contrastive_weight else features
+        logits, projected = gather(logits, parts=2), gather(projected, parts=2)
         loss = soft_cross_entropy(logits, targets)
         contrast = torch.zeros_like(loss)
         if settings.contrastive_weight:

@@ -5,7 +5,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -113,7 +113,8 @@ def train(
     kept = destination.path / "checkpoints"
     if destination.resume:
         from_writer(lambda: check_same(kept, identity))
-    with _opened(destination) as path:
+    open_it = partial(opened_folder, destination.path, destination.overwrite, destination.resume)
+    with open_it() if is_writer() else nullcontext(destination.path) as path:
         log: Reporter = Silent()
         if is_writer():
             write_toml(path / "config.toml", {"run": to_table(request), "profile": to_table(plan.profile)})
@@ -161,13 +162,6 @@ def identity_of(
         "precision": compute.precision,
     }
     return flat({**facts, **to_table(profile)})
-
-
-def _opened(destination: Destination) -> AbstractContextManager[Path]:
-    """The run folder, made and locked by the process that writes."""
-    if is_writer():
-        return opened_folder(destination.path, destination.overwrite, destination.resume)
-    return nullcontext(destination.path)
 
 
 @contextmanager
