@@ -75,13 +75,13 @@ class Bench:
         return statistics.median(seconds)
 
 
-def smooth_pictures(count: int, device: torch.device) -> torch.Tensor:
-    """uint8 (count, 3, 32, 32): views of one picture resemble each other, so that losses have gradients."""
+def smooth_pictures(count: int, device: torch.device, side: int = 32) -> torch.Tensor:
+    """uint8 (count, 3, side, side): views of one picture resemble each other, so that losses have gradients."""
     generator = torch.Generator(device).manual_seed(0)
     parts = []
     for start in range(0, count, 5000):
         size = min(5000, count - start)
         coarse = torch.rand(size, 3, 5, 5, generator=generator, device=device)
-        noise = torch.randn(size, 3, 32, 32, generator=generator, device=device)
-        parts.append(((F.interpolate(coarse, size=32, mode="bicubic") + 0.1 * noise) * 255).clamp(0, 255).byte())
+        noise = torch.randn(size, 3, side, side, generator=generator, device=device)
+        parts.append(((F.interpolate(coarse, size=side, mode="bicubic") + 0.1 * noise) * 255).clamp(0, 255).byte())
     return torch.cat(parts)

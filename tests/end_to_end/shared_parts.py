@@ -20,16 +20,19 @@ from toy_runs import shrink, toy_context, toy_images, toy_profile
 from scanmix_cli.engine import parallel
 from scanmix_cli.engine.context import Context
 from scanmix_cli.errors import ScanmixError, SettingsError
+from scanmix_cli.method.belief_loop import run_belief_loop
 from scanmix_cli.method.images import forward_all
 from scanmix_cli.method.learner import make_learner
 from scanmix_cli.method.methods import METHODS
 from scanmix_cli.method.moco import train_moco
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.neighbors import mine_neighbors
-from scanmix_cli.method.networks import contrastive_net, scanmix_net
+from scanmix_cli.method.networks import contrastive_net, load_backbone, scanmix_net
 from scanmix_cli.method.scan import train_scan
 from scanmix_cli.method.scanmix import run_em_loop
 from scanmix_cli.method.simclr import train_simclr
+from scanmix_cli.method.settings import BeliefSettings
+from scanmix_cli.method.student import make_student
 from scanmix_cli.method.warmup import warm_up
 from scanmix_cli.profiles.official import OFFICIAL
 
@@ -126,6 +129,16 @@ def em_loop() -> dict[str, Tensor]:
     return weights(nets[0]) | {f"second {name}": value for name, value in weights(nets[1]).items()} | history(context)
 
 
+def beliefs() -> dict[str, Tensor]:
+    context, settings = toy_context(), BeliefSettings(epochs=2, batch_size=16, contrastive_weight=0.5)
+    encoder = contrastive_net("small", context)
+    net = scanmix_net("small", IMAGES.classes, context, 1)
+    load_backbone(net, encoder)
+    student = make_student(net, encoder, settings, context)
+    run_belief_loop([student], IMAGES, replace(PROFILE, beliefs=settings), Monitor(IMAGES), context)
+    return weights(student.averaged) | history(context)
+
+
 def whole_run() -> dict[str, Tensor]:
     context = toy_context()
     outcome = METHODS["scanmix"](IMAGES, PROFILE, Monitor(IMAGES), context, None)
@@ -137,11 +150,12 @@ def whole_run() -> dict[str, Tensor]:
     return found | {"final": torch.from_numpy(evidence.final_probability), "neighbors": outcome.neighbors.float()}
 
 
-PARTS = (gathered, norms, simclr, moco, scan, warmup, em_loop, whole_run)
+PARTS = (gathered, norms, simclr, moco, scan, warmup, em_loop, beliefs, whole_run)
+PARTS_OF_MANY = (gathered, norms, whole_run)  # what more than two processes are tried with
 
 
 def everything() -> dict[str, dict[str, Tensor]]:
-    return {part.__name__: part() for part in PARTS}
+    return {part.__name__: part() for part in (PARTS if parallel.world() <= 2 else PARTS_OF_MANY)}
 
 
 def messages() -> list[str]:

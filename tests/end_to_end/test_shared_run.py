@@ -55,6 +55,9 @@ def differences(found: dict[str, Tensor], expected: dict[str, Tensor]) -> dict[s
 
 @pytest.mark.parametrize("part", PARTS)
 def test_processes_together_give_what_one_gives(alone: Found, shared: list[dict], part: str) -> None:
+    if part not in shared[0]["parts"]:
+        assert len(shared) > 2
+        return
     found = differences(shared[0]["parts"][part], alone[part])
     assert not {name: value for name, value in found.items() if not value <= TOLERANCE[part]}
 

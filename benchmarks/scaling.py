@@ -1,0 +1,258 @@
+"""How much faster a run is on several GPUs of one machine than on one, stage by stage and from end to end.
+
+    python benchmarks/scaling.py --data-dir DIR-WITH-CIFAR-10 --out docs/results/scaling.json    (two GPUs, 6 minutes)
+    python benchmarks/scaling.py --sections 32 --out part.json                                   (fits a short call)
+    python benchmarks/scaling.py --device cpu --toy --out toy.json                               (tries this script out)
+
+Every figure comes from whole runs of ScanMix with few epochs a stage, started as a user starts them: alone, and by
+torchrun. The global batch, the schedule and the images are the same. The first epoch of a stage compiles and records
+and is not counted; `end_to_end` is the sum of the others' median times the epochs that the profile plans. `apart` is
+two GPUs without synchronised batch norm: a bound on what that costs. Sections run on random smooth pictures; the
+section `accuracy` on CIFAR-10 with half of the labels drawn anew. What does not fit `--limit` is left out.
+"""
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+import torch
+from scanmix_cli.models.norm_sync import statistics_per_process
+from stopwatch import smooth_pictures
+
+from scanmix_cli.bench.cifar import load_cifar
+from scanmix_cli.bench.noise import symmetric
+from scanmix_cli.engine.checkpoints import Stateful
+from scanmix_cli.engine.context import Context, Epoch
+from scanmix_cli.engine.device import choose_compute
+from scanmix_cli.engine.launch import processes
+from scanmix_cli.engine.parallel import is_writer, joined, world
+from scanmix_cli.files import write_text
+from scanmix_cli.method.images import ImageSet
+from scanmix_cli.method.methods import METHODS
+from scanmix_cli.method.moco import train_moco
+from scanmix_cli.method.monitor import Monitor
+from scanmix_cli.method.networks import contrastive_net
+from scanmix_cli.method.settings import Profile
+from scanmix_cli.profiles import fast
+from scanmix_cli.workflow.outlook import device_name
+
+SECTIONS = ("32", "224", "accuracy")
+EPOCHS = 3  # of a stage; the first one is not counted
+CLASSES = 10
+LEAST_SECONDS = 20.0  # a run is not started with less time left
+WAIT_FOR_END = 40.0  # seconds that torchrun may take to end its processes
+
+
+class ShortContext(Context):
+    """A context whose stages end after a few epochs, and which notes how many were planned."""
+
+    planned: dict[str, int]
+
+    def epochs(self, stage: str, planned: int, **stateful: Stateful) -> Iterator[Epoch]:
+        self.planned = {**getattr(self, "planned", {}), stage: planned}
+        yield from super().epochs(stage, min(planned, EPOCHS), **stateful)
+
+
+def profile_of(section: str, toy: bool) -> Profile:
+    """The fast profile at 32 pixels, or with ResNet-50 at 224 and batches that fit one GPU."""
+    if toy:
+        size = {"32": 16, "224": 24}.get(section, 16)
+        small = replace(fast.CPU, image_size=size, stored_size=size)
+        return small if small.contrastive is None else replace(small, contrastive=replace(small.contrastive, epochs=3))
+    if section != "224":
+        return fast.GPU
+    base = fast.GPU
+    return replace(
+        base,
+        backbone="resnet50",
+        image_size=224,
+        stored_size=224,
+        contrastive=base.contrastive and replace(base.contrastive, batch_size=256),
+        scan=base.scan and replace(base.scan, batch_size=128),
+        beliefs=base.beliefs and replace(base.beliefs, batch_size=128),
+        mixmatch=replace(base.mixmatch, batch_size=64, steps=12),
+        clustering=base.clustering and replace(base.clustering, batch_size=128, steps=12),
+    )
+
+
+def pictures(section: str, profile: Profile, toy: bool, device: torch.device) -> ImageSet:
+    """Random smooth pictures of the profile's size, the labels of a tenth of them in another class than the others."""
+    count = 192 if toy else 50_000 if section == "32" else 4096
+    pixels = smooth_pictures(count, device, profile.image_size)
+    labels = torch.arange(count, device=device) % CLASSES
+    return ImageSet(pixels, labels, CLASSES, profile.image_size, profile.mean, profile.std)
+
+
+def speed_run(section: str, toy: bool, device: str) -> dict:
+    """Median seconds of an epoch of every stage, images a second, and the planned schedule's sum."""
+    profile, compute = profile_of(section, toy), choose_compute(device)
+    images = pictures(section, profile, toy, compute.device)
+    context = ShortContext(compute, 0)
+    began = time.perf_counter()
+    METHODS["scanmix"](images, profile, Monitor(), context, None)
+    if section == "224" and profile.contrastive is not None:
+        settings = replace(profile.contrastive, objective="moco", queue_size=4096, view="moco", learning_rate=0.03)
+        train_moco(contrastive_net(profile.backbone, context), images, settings, context)
+    seconds = stage_seconds(context)
+    rows = {
+        name: {"epoch_s": value, "images_per_s": len(images) / value, "planned_epochs": context.planned[name]}
+        for name, value in seconds.items()
+    }
+    whole = sum(row["epoch_s"] * row["planned_epochs"] for name, row in rows.items() if name != "moco")
+    return {"stages": rows, "end_to_end_s": whole, "wall_s": time.perf_counter() - began}
+
+
+def stage_seconds(context: Context) -> dict[str, float]:
+    """Median seconds of an epoch, the first one left out where there are more."""
+    seconds: dict[str, list[float]] = {}
+    for row in context.history.rows:
+        seconds.setdefault(row["stage"], []).append(row["seconds"])
+    return {name: statistics.median(values[1:] or values) for name, values in seconds.items()}
+
+
+def accuracy_run(data_dir: Path, toy: bool, device: str) -> dict:
+    """A short run on CIFAR-10, half of the labels drawn anew: curves and the accuracy at the end."""
+    compute = choose_compute(device)
+    profile = profile_of("32", toy)
+    profile = replace(
+        profile,
+        image_size=32,
+        stored_size=32,
+        contrastive=profile.contrastive and replace(profile.contrastive, epochs=1 if toy else 25),
+        scan=profile.scan and replace(profile.scan, epochs=1 if toy else 3),
+        warmup=replace(profile.warmup, epochs=1 if toy else 3),
+        mixmatch=replace(profile.mixmatch, epochs=1 if toy else 8, rate_drops=(6,)),
+        beliefs=profile.beliefs and replace(profile.beliefs, epochs=1 if toy else 8),
+    )
+    data = load_cifar("cifar10", data_dir)
+    assert data.train_images is not None
+    assert data.test_images is not None
+    given = symmetric(data.train_labels, CLASSES, 0.5, "dividemix")
+    few = slice(192 if toy else None)
+
+    def images(pixels: np.ndarray, labels: np.ndarray) -> ImageSet:
+        tensors = (torch.from_numpy(np.ascontiguousarray(part[few])).to(compute.device) for part in (pixels, labels))
+        return ImageSet(*tensors, CLASSES, 32, profile.mean, profile.std)
+
+    context = Context(compute, 0)
+    monitor = Monitor(images(data.test_images, data.test_labels), data.train_labels[few])
+    began = time.perf_counter()
+    outcome = METHODS["scanmix"](images(data.train_images, given), profile, monitor, context, None)
+    curves: dict[str, list] = {}
+    for row in context.history.rows:
+        for name in ("loss", "loss_x", "loss_belief", "test_accuracy", "knn_accuracy"):
+            if name in row:
+                curves.setdefault(f"{row['stage']} {name}", []).append(row[name])
+    accuracy = monitor.test(outcome.nets, context)["test_accuracy"]
+    return {"test_accuracy": accuracy, "curves": curves, "wall_s": time.perf_counter() - began}
+
+
+def work(options: argparse.Namespace) -> None:
+    """What each process of a run does; the writer leaves the figures."""
+    with joined(options.device) if processes() > 1 else nullcontext():
+        count = world()
+        with statistics_per_process() if options.apart else nullcontext():
+            if options.worker == "accuracy":
+                found = accuracy_run(options.data_dir, options.toy, options.device)
+            else:
+                found = speed_run(options.worker, options.toy, options.device)
+        writer = is_writer()
+    if writer:
+        name = device_name(choose_compute(options.device).device)
+        write_text(options.out, json.dumps({"processes": count, "device": name, **found}))
+
+
+def run(section: str, count: int, apart: bool, options: argparse.Namespace, left: float) -> dict:
+    """One run in processes of its own; {"failed": why} where it does not come to its end in `left` seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "part.json"
+        program = [sys.executable]
+        if count > 1:
+            program += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count)]
+        program += [__file__, "--worker", section, "--out", str(out), "--device", options.device]
+        program += ["--toy"] * options.toy + ["--apart"] * apart
+        if options.data_dir:
+            program += ["--data-dir", str(options.data_dir)]
+        # The multicast of NVLink is not usable inside every virtual machine.
+        process = subprocess.Popen(program, env=os.environ | {"NCCL_NVLS_ENABLE": "0"})
+        try:
+            code = process.wait(left)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGTERM)  # torchrun ends its processes then
+            try:
+                process.wait(WAIT_FOR_END)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            return {"failed": f"not done in {left:.0f} s"}
+        return json.loads(out.read_text(encoding="utf-8")) if code == 0 else {"failed": f"exit code {code}"}
+
+
+def ratios(one: dict, several: dict) -> dict:
+    """How many times as fast, by stage and from end to end."""
+    found = {
+        name: row["epoch_s"] / several["stages"][name]["epoch_s"]
+        for name, row in one["stages"].items()
+        if row["epoch_s"] and several["stages"][name]["epoch_s"]
+    }
+    return {**found, "end_to_end": one["end_to_end_s"] / several["end_to_end_s"]}
+
+
+def compare(section: str, rows: dict[str, dict]) -> dict:
+    """What the runs of a section say together."""
+    if "failed" in rows["1"] or "failed" in rows["2"]:
+        return {}
+    if section == "accuracy":
+        return {"test_accuracy": [rows[name]["test_accuracy"] for name in ("1", "2")]}
+    found = {"times_as_fast": ratios(rows["1"], rows["2"])}
+    if "failed" not in rows.get("2 apart", {"failed": ""}):
+        found["times_as_fast_apart"] = ratios(rows["1"], rows["2 apart"])
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=[])
+    parser.add_argument("--data-dir", type=Path, help="where CIFAR-10 lies; without it no accuracy is measured")
+    parser.add_argument("--limit", type=float, default=350.0, help="seconds in all")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--toy", action="store_true", help="tiny sizes, to try out this script")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--apart", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        work(options)
+        return
+    end = time.monotonic() + options.limit
+    result: dict = {
+        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+        "torch": torch.__version__,
+        "command": " ".join(["python", "benchmarks/scaling.py", *sys.argv[1:]]),
+        "sections": {},
+    }
+    for section in options.sections or (SECTIONS if options.data_dir else SECTIONS[:2]):
+        rows: dict[str, dict] = {}
+        kinds = [("1", 1, False), ("2", 2, False)] + [("2 apart", 2, True)] * (section == "32")
+        for name, count, apart in kinds:
+            left = end - time.monotonic()
+            enough = left > LEAST_SECONDS
+            rows[name] = run(section, count, apart, options, left) if enough else {"failed": "no time left"}
+        result["sections"][section] = {"rows": rows, **compare(section, rows)}
+        write_text(options.out, json.dumps(result, indent=1) + "\n")
+        print(section, json.dumps(compare(section, rows) or rows), flush=True)
+
+
+if __name__ == "__main__":
+    main()
