@@ -64,11 +64,10 @@ class BeliefStep:
             features = student.net.features(to_layout(own_share(inputs, parts=2)))
             logits = student.net.class_head(features)
             projected = student.projection(features) if settings.contrastive_weight else features
-        logits, projected = gather(logits, parts=2), gather(projected, parts=2)
-        loss = soft_cross_entropy(logits, targets)
+        loss = soft_cross_entropy(gather(logits, parts=2), targets)
         contrast = torch.zeros_like(loss)
         if settings.contrastive_weight:
-            first, second = projected.chunk(2)
+            first, second = gather(projected, parts=2).chunk(2)
             contrast = nt_xent(first, second, self.temperature, symmetric=True)
         self.context.descend(loss + settings.contrastive_weight * contrast, student.optimizer)
         if self.context.descend.completes:

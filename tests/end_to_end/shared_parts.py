@@ -30,8 +30,8 @@ from scanmix_cli.method.neighbors import mine_neighbors
 from scanmix_cli.method.networks import contrastive_net, load_backbone, scanmix_net
 from scanmix_cli.method.scan import train_scan
 from scanmix_cli.method.scanmix import run_em_loop
-from scanmix_cli.method.simclr import train_simclr
 from scanmix_cli.method.settings import BeliefSettings
+from scanmix_cli.method.simclr import train_simclr
 from scanmix_cli.method.student import make_student
 from scanmix_cli.method.warmup import warm_up
 from scanmix_cli.profiles.official import OFFICIAL
