@@ -54,7 +54,7 @@ def kill_points() -> list[Fault]:
     places += [(f"epoch {stage}", number) for stage in STAGES for number in (1, 2)] + [("epoch neighbors", 1)]
     places += [(f"{moment} {stage}-", 2) for stage in STAGES for moment in ("half", "rename", "renamed")]
     places += [("half neighbors-", 1), ("half kept-neighbors", 1), ("renamed kept-gate", 1), ("half kept-gate", 1)]
-    places += [("step scanmix", 30), ("half metrics.csv", 5), ("half evidence.npz", 1), ("half model.safetensors", 1)]
+    places += [("step scanmix", 10), ("half metrics.csv", 5), ("half evidence.npz", 1), ("half model.safetensors", 1)]
     places += [("half model.onnx", 1), ("half model.json", 1), ("half report.csv", 1), ("rename report.csv", 1)]
     places += [("renamed report.csv", 1), ("half cleaned.csv", 1), ("half summary.json", 1), ("half report.html", 1)]
     places += [("half latest", 1)]
