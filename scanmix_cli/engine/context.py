@@ -88,7 +88,7 @@ class Context:
         self.budget = budget or Budget(None, {})
         self.metrics = metrics
         self.history, self.relief = MetricRows(), Relief()
-        self.stage, self.place = "", ""  # where the run is, for messages: "epoch 3 of scanmix"
+        self.stage, self.place = "", "the beginning"  # where the run is, for messages: "epoch 3 of scanmix"
         self._values: dict[str, float] = {}
         self._kept: dict[str, torch.Tensor] = {}
         self._captured: weakref.WeakSet[PartedStep] = weakref.WeakSet()

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from scanmix_cli.augment.pipelines import build_view
 from scanmix_cli.engine.device import Compute
+from scanmix_cli.engine.parts import halving
 from scanmix_cli.errors import DataError, SettingsError
 from scanmix_cli.files import write_bytes, write_text
 from scanmix_cli.method.images import EVALUATION_BATCH, to_layout
@@ -65,14 +66,17 @@ class Classifier:
         view = build_view("test", self.image_size, self.mean, self.std)
         for net in self.nets:
             placed(net, compute.device).eval()
-        step = EVALUATION_BATCH[compute.device.type]
-        results = []
-        for start in range(0, len(images), step):
-            part = np.ascontiguousarray(images[start : start + step])
-            with torch.inference_mode(), compute.autocast():
-                batch = to_layout(view(torch.from_numpy(part).to(compute.device), None))
-                results.append(function(batch).float().cpu().numpy())
-        return np.concatenate(results) if results else np.zeros((0, width), np.float32)
+
+        def evaluate(step: int) -> np.ndarray:
+            results = [np.zeros((0, width), np.float32)]
+            for start in range(0, len(images), step):
+                part = np.ascontiguousarray(images[start : start + step])
+                with torch.inference_mode(), compute.autocast():
+                    batch = to_layout(view(torch.from_numpy(part).to(compute.device), None))
+                    results.append(function(batch).float().cpu().numpy())
+            return np.concatenate(results)
+
+        return halving(evaluate, EVALUATION_BATCH[compute.device.type], {}, "prediction")
 
     def network(self, which: str) -> "Classifier":
         """This classifier with the networks that `which` names: "both", or one by its number, from "1" on."""

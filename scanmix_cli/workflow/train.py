@@ -250,6 +250,7 @@ def conclude(
 ) -> Run:
     """Verdicts, classifier, tables and page of a trained run; summary.json comes last of the tables."""
     outcome, path = trained.outcome, destination.path
+    context.place = "the verdicts"
     assert outcome.evidence is not None
     neighbors = None if outcome.neighbors is None else outcome.neighbors.cpu().numpy()
     labels = trained.given.ids[trained.rows]
