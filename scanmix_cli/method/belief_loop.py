@@ -69,9 +69,7 @@ def run_belief_loop(
             evidence.add(teacher.labels, [view_of(belief, images.labels) for belief in beliefs])
         rate = cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction)
         losses = [
-            step.epoch(
-                sharpen(peer.posterior, settings.temperature), confidence_weight(peer.posterior.max(1).values), rate
-            )
+            step.epoch(sharpen(peer.posterior, settings.temperature), confidence_weight(peer.posterior), rate)
             for step, peer in zip(steps, reversed(beliefs), strict=True)
         ]
         for net in averaged:

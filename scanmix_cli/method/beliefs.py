@@ -17,6 +17,7 @@ from torch.nn.functional import one_hot
 SMALLEST = 1e-8
 SHARPNESS = 2.0  # exponent of a vote before it is passed on
 FLOOR = 0.01  # no opinion alone rules a class out further than this: networks and propagated votes are overconfident
+LEAST_SPREAD = 1e-4  # of confidences: smaller differences are rounding
 PRIOR_COUNT = 1.0  # images assumed in every cell of the noise matrix before any is counted
 
 
@@ -87,15 +88,20 @@ def label_posterior(beliefs: Tensor, labels: Tensor, matrix: Tensor) -> Tensor:
     return posterior / posterior.sum(1, keepdim=True).clamp_min(SMALLEST)
 
 
-def confidence_weight(confidence: Tensor) -> Tensor:
-    """float32 (N,) in 0..1: weight of an image's target in training, from the confidence in its likeliest class (N,).
+def confidence_weight(targets: Tensor) -> Tensor:
+    """float32 (N,) in 0..1: weight of each image in training, from the confidence of its target, a row of (N, C).
 
-    1 from the mean confidence of all images upwards, a Gaussian below it that is half a standard deviation wide
-    (SoftMatch, Chen et al. 2023): the bar rises by itself as confidence grows.
+    1 from the mean confidence of its likeliest class upwards, a Gaussian below it that is half a standard deviation
+    wide (SoftMatch, Chen et al. 2023): the bar rises by itself as confidence grows. Each class has a bar of its own
+    (FlexMatch, Zhang et al. 2021), or hard classes would hardly be trained on.
     """
-    spread = confidence.std(correction=0).clamp_min(SMALLEST) / 2
-    below = (confidence - confidence.mean()).clamp_max(0) / spread
-    return (-0.5 * below**2).exp()
+    confidence, likeliest = targets.max(1)
+    member = one_hot(likeliest, targets.shape[1]).float()
+    count = member.sum(0).clamp_min(1)
+    mean = (confidence @ member) / count
+    above = confidence - mean[likeliest]
+    spread = ((above**2 @ member) / count).sqrt()[likeliest].clamp_min(LEAST_SPREAD) / 2
+    return (-0.5 * (above.clamp_max(0) / spread) ** 2).exp()
 
 
 def ridge_head(features: Tensor, targets: Tensor, strength: float = 1e-2) -> tuple[Tensor, Tensor]:

@@ -93,14 +93,14 @@ def test_labels_say_nothing_when_they_are_drawn_at_random() -> None:
     torch.testing.assert_close(posterior, belief)
 
 
-def test_confidence_weight_falls_below_the_mean() -> None:
-    # Mean 0.6, standard deviation 0.2, so half of it is 0.1: 0.4 lies two widths below.
-    weights = beliefs.confidence_weight(torch.tensor([0.4, 0.8, 0.4, 0.8]))
-    assert weights.tolist() == pytest.approx([exp(-2), 1, exp(-2), 1])
+def test_confidence_weight_falls_below_the_mean_of_the_class() -> None:
+    # Class 0: mean 0.7, standard deviation 0.1, so 0.6 lies two half deviations below; class 1 has a bar of its own.
+    weights = beliefs.confidence_weight(rows((0.6, 0.4), (0.8, 0.2), (0.45, 0.55), (0.35, 0.65)))
+    assert weights.tolist() == pytest.approx([exp(-2), 1, exp(-2), 1], rel=1e-4)
 
 
 def test_confidence_weight_of_equals_is_one() -> None:
-    assert beliefs.confidence_weight(torch.full((3,), 0.3)).tolist() == pytest.approx([1, 1, 1])
+    assert beliefs.confidence_weight(rows((0.7, 0.3, 0.0), (0.7, 0.0, 0.3))).tolist() == pytest.approx([1, 1], rel=1e-4)
 
 
 def test_ridge_head_finds_a_linear_map() -> None:
