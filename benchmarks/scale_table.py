@@ -1,0 +1,77 @@
+"""What a run of the fast profile costs on a million images and more: the arithmetic of docs/scale.md as a table.
+
+    python benchmarks/scale_table.py
+
+Nothing is measured here: rates come from docs/results/performance.json (one H100, 32 pixels), that of ResNet-50 at 224
+pixels from the option `--rate-224`, and the rest is counted in bytes.
+"""
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from scanmix_cli.engine.device import Compute
+from scanmix_cli.workflow.facts import DataFacts
+from scanmix_cli.workflow.plan import choose_profile, stage_seconds
+from scanmix_cli.workflow.request import Request
+
+PERFORMANCE = Path(__file__).resolve().parents[1] / "docs" / "results" / "performance.json"
+GPUS, EFFICIENCY = 8, 0.8  # of the second training column; 0.8 is assumed
+COPY_RATE = 3.0e12  # bytes a second of an H100's memory
+PAIR_BYTES = 12  # a similarity in fp32 is written once and read twice
+HOURS, GB = 3600, 1e9
+
+
+@dataclass(frozen=True)
+class Case:
+    """A data set."""
+
+    images: int
+    size: int
+    classes: int
+
+
+def costs(case: Case, rate: float, split_s: float) -> dict[str, float]:
+    """Hours, seconds and gigabytes of a run; `rate` in training passes a second, `split_s` seconds an image."""
+    facts = DataFacts(case.images, case.classes, case.size)
+    profile, _ = choose_profile(Request(), facts, Compute(torch.device("cuda"), "bf16"))
+    training = sum(stage_seconds(profile, facts, 1 / rate).values())
+    table = case.images * case.classes * 4
+    return {
+        "training, 1 GPU, h": training / HOURS,
+        f"training, {GPUS} GPUs, h": training / GPUS / EFFICIENCY / HOURS,
+        "neighbours once, 1 GPU, h": case.images**2 * PAIR_BYTES / COPY_RATE / HOURS,
+        "mixtures an epoch, s": case.images * split_s,
+        "pixels, GB": case.images * 3 * case.size**2 / GB,
+        "neighbour lists, GB": case.images * 8 * (profile.neighbors.count + 1) / GB,
+        "probabilities of one network, GB": table / GB,
+        "evidence, GB": (case.images * 76 + 2 * table) / GB,
+    }
+
+
+def number(value: float) -> str:
+    """Two significant digits, and no power of ten."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rate-224", type=float, default=2500.0, help="training passes a second, ResNet-50, one GPU")
+    options = parser.parse_args()
+    sections = json.loads(PERFORMANCE.read_text(encoding="utf-8"))["sections"]
+    rates = {32: sections["simclr"]["rows"]["512"]["images_per_s"], 224: options.rate_224}
+    split_s = sections["evaluation"]["rows"]["split_s"] / 50_000
+    cases = [Case(n, size, c) for size, c in ((32, 100), (224, 1000)) for n in (10**6, 10**7, 10**8)]
+    columns = [costs(case, rates[case.size], split_s) for case in cases]
+    names = [f"{case.images // 10**6}M, {case.size} px, {case.classes} classes" for case in cases]
+    print("| | " + " | ".join(names) + " |")
+    print("| --- " * (len(names) + 1) + "|")
+    for row in columns[0]:
+        print(f"| {row} | " + " | ".join(f"{number(column[row])}" for column in columns) + " |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Ratios of the benchmark of several processes; the table of docs/scale.md is what its script prints."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", REPOSITORY / "benchmarks" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)  # dataclasses look their module up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_table_is_in_the_document(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    table = load("scale_table", monkeypatch)
+    monkeypatch.setattr(sys, "argv", ["scale_table.py"])
+    table.main()
+    printed = capsys.readouterr().out
+    assert "| pixels, GB | 3.1 | 31 | 307 | 151 | 1,505 | 15,053 |" in printed  # 3 x 32 x 32 and 3 x 224 x 224 bytes
+    document = (REPOSITORY / "docs" / "scale.md").read_text(encoding="utf-8")
+    assert printed in document
+
+
+def test_training_time_falls_with_the_rate_and_grows_with_the_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = load("scale_table", monkeypatch)
+    small, large = (table.costs(table.Case(n, 32, 100), 1000.0, 0.0) for n in (10**7, 10**8))
+    fast = table.costs(table.Case(10**7, 32, 100), 4000.0, 0.0)
+    name = "training, 1 GPU, h"
+    assert small[name] == pytest.approx(4 * fast[name])
+    assert large[name] == pytest.approx(10 * small[name], rel=0.02)  # epochs are at their least for both
+
+
+def test_ratios_are_of_the_same_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    scaling = load("scaling", monkeypatch)
+    one = {"stages": {"simclr": {"epoch_s": 2.0}, "scan": {"epoch_s": 3.0}}, "end_to_end_s": 10.0}
+    two = {"stages": {"simclr": {"epoch_s": 1.0}, "scan": {"epoch_s": 2.0}}, "end_to_end_s": 6.25}
+    rows = {"1": one, "2": two, "2 apart": {"failed": "no time left"}}
+    assert scaling.compare("32", rows) == {"times_as_fast": {"simclr": 2.0, "scan": 1.5, "end_to_end": 1.6}}
+    assert scaling.compare("32", rows | {"2": {"failed": "exit code 1"}}) == {}
