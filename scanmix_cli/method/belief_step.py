@@ -26,7 +26,7 @@ class BeliefStep:
         self.targets = torch.zeros(len(images), images.classes, device=context.device)
         self.own: list[Tensor] = [*student.net.parameters()]
         self.kept: list[Tensor] = [*student.averaged.parameters()]
-        self.captured = context.captured(self.step)
+        self.captured = context.captured(self.step, summable=not settings.contrastive_weight)
 
     def epoch(self, targets: Tensor, weights: Tensor, rate: float) -> dict[str, float]:
         """As many draws as there are images, each image in proportion to its weight (N,); targets (N, C).
@@ -36,9 +36,8 @@ class BeliefStep:
         """
         settings, context = self.settings, self.context
         rows = torch.multinomial(weights, len(weights), replacement=True, generator=context.generator)
-        batches = fixed_order(
-            rows[context.permutation(len(rows))], settings.batch_size
-        )  # a brief context cuts it short
+        order = context.permutation(len(rows))  # which a brief context cuts short
+        batches = fixed_order(rows[order], settings.batch_size)
         shares = torch.ones(len(batches), device=context.device)
         if settings.alpha:
             shares = mix_shares(len(batches), settings.alpha, context)
