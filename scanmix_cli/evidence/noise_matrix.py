@@ -1,44 +1,82 @@
-"""Which classes are taken for which: P(given label | true label)."""
+"""Which classes are taken for which: P(given label | true label), and what kind of mistakes that makes."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
+from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.scores import BLOCK
 
+PAIRWISE = 0.6  # share of the wrong labels that fall to each class's commonest mistake, from which they come in pairs
 
-def noise_matrix(labels: np.ndarray, truth: np.ndarray, classes: int) -> np.ndarray:
-    """float64 (C, C): row = true class, column = given class, each row sums to 1.
 
-    labels int64 (N,) with -1 where unlabelled (left out). truth is either int64 (N,), the supposed true class, or
-    float (N, C), the probability of each true class, which is counted in parts. A class that no labelled image belongs
-    to gets the identity row: nothing speaks against its labels.
+@dataclass(frozen=True)
+class Confusion:
+    """Images of class `true` are labelled `given` with probability `share`; 90 % interval, class numbers."""
+
+    true: int
+    given: int
+    share: float
+    low: float
+    high: float
+    images: float  # expected number of such labels in this set
+
+
+def count_truth(labels: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """float64 (C, C): expected number of images by true class (row) and given class (column).
+
+    labels int64 (N,) with -1 where unlabelled (left out), truth float (N, C): probability of each true class.
     """
+    classes = truth.shape[1]
     counts = np.zeros((classes, classes))  # row = given while counting
     rows = np.flatnonzero(labels >= 0)
     for start in range(0, len(rows), BLOCK):
         part = rows[start : start + BLOCK]
-        if truth.ndim == 1:
-            np.add.at(counts, (labels[part], truth[part]), 1.0)
-        else:
-            np.add.at(counts, labels[part], truth[part].astype(np.float64))
-    counts = counts.T
-    totals = counts.sum(axis=1, keepdims=True)
-    return np.divide(counts, totals, out=np.eye(classes), where=totals > 0)
+        np.add.at(counts, labels[part], truth[part].astype(np.float64))
+    return counts.T
 
 
-def true_label_posterior(labels: np.ndarray, probabilities: np.ndarray, p_mislabeled: np.ndarray) -> np.ndarray:
-    """float32 (N, C): P(true class) in keeping with p_mislabeled; rows of unlabelled images are left as they are.
+def noise_matrix(counts: np.ndarray) -> np.ndarray:
+    """float64 (C, C): row = true class, column = given class, each row sums to 1; from `count_truth`.
 
-    The given label has 1 - p_mislabeled; the other classes share p_mislabeled in proportion to their probabilities
-    float (N, C), evenly where those are all 0. So the matrix made of it agrees with the noise rate.
+    A class that no labelled image belongs to gets the identity row: nothing speaks against its labels.
     """
-    result = probabilities.astype(np.float32)
-    rows = np.flatnonzero(labels >= 0)
-    given = labels[rows]
-    result[rows, given] = 0
-    rest = result[rows].sum(axis=1)
-    classes = result.shape[1]
-    scale = np.divide(p_mislabeled[rows], rest, out=np.zeros(len(rows)), where=rest > 0)
-    even = np.where(rest > 0, 0.0, p_mislabeled[rows] / max(classes - 1, 1))
-    result[rows] = result[rows] * scale[:, None].astype(np.float32) + even[:, None].astype(np.float32)
-    result[rows, given] = (1 - p_mislabeled[rows]).astype(np.float32)
-    return result
+    totals = counts.sum(axis=1, keepdims=True)
+    return np.divide(counts, totals, out=np.eye(len(counts)), where=totals > 0)
+
+
+def confusions(counts: np.ndarray, most: int) -> list[Confusion]:
+    """The pairs of classes with the largest expected number of wrong labels, at least one each; Wilson intervals."""
+    off = counts - np.diag(np.diag(counts))
+    order = np.argsort(-off, axis=None, kind="stable")[:most]
+    found = []
+    for true, given in (divmod(int(at), len(counts)) for at in order):
+        images, total = float(off[true, given]), float(counts[true].sum())
+        if images >= 1:
+            share = images / total
+            middle, half = _wilson(share, total)
+            found.append(Confusion(true, given, share, max(middle - half, 0.0), min(middle + half, 1.0), images))
+    return found
+
+
+def noise_kind(counts: np.ndarray, uneven: bool, sloped: bool) -> str:
+    """The kind of wrong labels in words; uneven: the classes differ, sloped: doubtful images are hit more often."""
+    off = counts - np.diag(np.diag(counts))
+    total = off.sum()
+    if total < 1:
+        return "hardly any"
+    top = float(off.max(axis=1).sum() / total)
+    if not uneven or len(counts) < 3:
+        kind = "uniform: wrong labels are spread evenly over the other classes"
+    elif top >= PAIRWISE:
+        kind = "pairwise: most wrong labels of a class name the same other class"
+    else:
+        kind = "between similar classes: some pairs of classes are confused more than others"
+    return kind + (", and images that are hard to tell are hit more often" if sloped else "")
+
+
+def _wilson(share: float, count: float) -> tuple[float, float]:
+    """Middle and half width of Wilson's 90 % interval of a share of `count` cases."""
+    scale = 1 + Z**2 / count
+    middle = (share + Z**2 / (2 * count)) / scale
+    return middle, Z * float(np.sqrt(share * (1 - share) / count + Z**2 / (4 * count**2))) / scale

@@ -1,12 +1,12 @@
 """How many labels of the set are wrong: an estimate with an interval."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 LEVEL = 0.90
 Z = 1.6449  # normal quantile of 0.95: two-sided 90 %
+MODEL_SHARE = 0.03  # of the rate: what a model of wrong labels is off by even where everything else is known
 
 
 @dataclass(frozen=True)
@@ -18,18 +18,40 @@ class NoiseRate:
     high: float
 
 
-def estimate_noise_rate(p_mislabeled: np.ndarray, signals: Sequence[np.ndarray]) -> NoiseRate:
-    """Mean of p_mislabeled float (n,) over the labelled images, interval by a normal approximation.
+NOTHING_KNOWN = NoiseRate(0.0, 0.0, 1.0)
 
-    Two variances add up: p (1 - p) / n, the sampling of n labels with error rate p, and the standard error of the mean
-    over the signals (each float (n,), an estimate of its own), for what the signals do not agree on. Without a labelled
-    image nothing is known: 0 with the interval 0..1.
+
+def estimate_noise_rate(p_mislabeled: np.ndarray, model_error: float, none_wrong: bool) -> NoiseRate:
+    """Mean of p_mislabeled float (n,), interval by a normal approximation.
+
+    Two variances add up: sum of p (1 - p) / n^2, what is still open about these n labels, and that of the model, whose
+    standard error is model_error. Where "no label is wrong" explains the labels as well (none_wrong) it reaches down to
+    0. Without a labelled image nothing is known: 0 with the interval 0..1.
     """
     n = len(p_mislabeled)
     if n == 0:
-        return NoiseRate(0.0, 0.0, 1.0)
+        return NOTHING_KNOWN
     rate = float(p_mislabeled.mean())
-    views = np.array([signal.mean() for signal in signals])
-    between = views.var(ddof=1) / len(views) if len(views) > 1 else 0.0
-    half = Z * float(np.sqrt(rate * (1 - rate) / n + between))
-    return NoiseRate(rate, max(rate - half, 0.0), min(rate + half, 1.0))
+    open_question = float((p_mislabeled * (1 - p_mislabeled)).sum()) / n**2
+    half = Z * float(np.sqrt(open_question + model_error**2))
+    return NoiseRate(rate, 0.0 if none_wrong else max(rate - half, 0.0), min(rate + half, 1.0))
+
+
+def error_of_model(rate: float, fitted_rate: float, rate_error: float) -> float:
+    """Standard error of the set's rate: as far as the likelihood knows it, the gap between the rate that the model was
+    given and the one that its verdicts lead to, and MODEL_SHARE of the rate."""
+    return float(np.sqrt(rate_error**2 + (rate - fitted_rate) ** 2 + (MODEL_SHARE * rate) ** 2))
+
+
+def class_noise_rates(
+    p_mislabeled: np.ndarray, labels: np.ndarray, classes: int, model_error: float, none_wrong: bool
+) -> list[NoiseRate]:
+    """One for each class: the share of wrong ones among the labels that name it. labels int64 (N,), -1 left out; the
+    model's error is that of the whole set, in proportion to the rate."""
+    whole = float(p_mislabeled[labels >= 0].mean()) if (labels >= 0).any() else 0.0
+    rates = []
+    for k in range(classes):
+        own = p_mislabeled[labels == k]
+        share = float(own.mean()) / whole if len(own) and whole > 0 else 1.0
+        rates.append(estimate_noise_rate(own, model_error * share, none_wrong))
+    return rates

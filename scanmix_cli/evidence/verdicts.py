@@ -7,11 +7,16 @@ import numpy as np
 from scanmix_cli.errors import RunError
 from scanmix_cli.evidence import scores
 from scanmix_cli.evidence.evidence import Evidence
-from scanmix_cli.evidence.noise_matrix import noise_matrix, true_label_posterior
-from scanmix_cli.evidence.noise_rate import NoiseRate, estimate_noise_rate
+from scanmix_cli.evidence.fitting import Fitted, fit_noise
+from scanmix_cli.evidence.noise_matrix import Confusion, confusions, count_truth, noise_kind, noise_matrix
+from scanmix_cli.evidence.noise_rate import NoiseRate, class_noise_rates, error_of_model, estimate_noise_rate
+from scanmix_cli.evidence.witnesses import Witnesses
 
 KEEP, RELABEL, REVIEW, DROP = "keep", "relabel", "review", "drop"
 SURE = 0.8  # probability of the suggested label from which it may be taken over without a look
+PRECISION = 0.8  # of the labels called an issue this share at least is expected to be wrong
+FEW = 0.1  # rate of wrong labels, at most, that is assumed of classes too small to be learned
+PAIRS = 20  # confusions kept
 
 
 @dataclass(frozen=True)
@@ -33,51 +38,45 @@ class Verdicts:
     outlier_score: np.ndarray  # float64 (N,) in 0..1: low fits no class
     is_outlier_issue: np.ndarray  # bool (N,)
     noise_rate: NoiseRate
+    class_noise_rates: list[NoiseRate]  # (C): of the labels that name the class
+    noise_kind: str  # in words
     noise_matrix: np.ndarray  # float64 (C, C): P(given | true), row = true class
+    confusions: list[Confusion]  # the commonest first
 
     def __len__(self) -> int:
         return len(self.predicted)
 
 
-def judge(evidence: Evidence, labels: np.ndarray, neighbors: np.ndarray | None, *, threshold: float = 0.5) -> Verdicts:
+def judge(
+    evidence: Evidence, labels: np.ndarray, neighbors: np.ndarray | None, *, threshold: float = 0.5, seed: int = 0
+) -> Verdicts:
     """Verdicts for N images out of the evidence of the whole run.
 
-    labels int64 (N,), -1 where unlabelled; neighbors int64 (N, K) row numbers within the N, or None.
+    labels int64 (N,), -1 where unlabelled; neighbors int64 (N, K) row numbers within the N, or None; seed: of the
+    sample that the model is fitted to in large sets.
 
-    p_mislabeled pools (`scores.pool`) up to four signals, each the probability that the given label is wrong, and
-    weighs them with the class's size (`scores.support`) and the share of wrong labels in this set
-    (`scores.with_base_rate`):
-      1. the contest of the mean probabilities, best other class / (best other + given);
-      2. 1 - mean clean posterior of the loss mixture;
-      3. how often the predicted class was not the given one, with Jeffreys' prior;
-      4. the neighbours' votes for the best other class against the given one, with Jeffreys' prior.
-    All are means over the epochs, since a single epoch's loss is a signal that decays as the networks fit the noise.
+    A model of wrong labels (`noise_model`) weighs what the networks said, over all epochs and at the end, and what the
+    neighbours are labelled; the true class's probabilities that come of it decide everything else, so the score, the
+    suggestion, the noise rate and the matrix agree. An issue is a label that is wrong with probability `threshold` or
+    more, in the longest list of which PRECISION is expected to be wrong.
 
     Raises RunError where there is no observation or a value is not finite.
     """
     _check(evidence)
     n, labelled = evidence.observations, labels >= 0
-    probabilities = evidence.probability_sum / np.float32(n)
-    p_clean = evidence.posterior_sum / n
-    signals = [
-        scores.contest(labels, probabilities),
-        np.where(labelled, 1 - p_clean, 0.0),
-        scores.jeffreys(evidence.disagreement_sum, n),
-    ]
-    agreement = None
-    if neighbors is not None:
-        own, other = scores.neighbor_votes(labels, neighbors)
-        signals.append(scores.jeffreys(other, own + other))
-        agreement = _agreement(np.where(labelled, labels, probabilities.argmax(axis=1)), labels, neighbors)
+    witnesses = Witnesses.of(evidence, labels, neighbors)
+    fitted = fit_noise(witnesses, seed) if labelled.any() else None
+    truth = _truth(witnesses, fitted)
     p_mislabeled = np.zeros(len(labels))
-    log_odds = scores.pool(signals) * scores.support(labels)
-    p_mislabeled[labelled] = scores.with_base_rate(log_odds[labelled])
-    truth = true_label_posterior(labels, scores.extremize(probabilities), p_mislabeled)
-    fits = scores.fit(probabilities)
-    outlier = scores.is_outlier(fits)
-    issue = labelled & (p_mislabeled >= threshold)
+    p_mislabeled[labelled] = 1 - truth[labelled, labels[labelled]].astype(np.float64)
+    counts = count_truth(labels, truth)
+    rank = scores.ranks(p_mislabeled, labelled)
+    issue = issues(p_mislabeled, rank, threshold)
     suggested = suggest(labels, truth, issue)
     p_suggested = truth[np.arange(len(truth)), suggested].astype(np.float64)
+    fits = scores.fit(witnesses.mean)
+    outlier = scores.is_outlier(fits)
+    rate, by_class = _rates(p_mislabeled, labels, truth.shape[1], fitted)
     return Verdicts(
         labelled=labelled,
         predicted=evidence.final_probability.argmax(axis=1),
@@ -87,15 +86,64 @@ def judge(evidence: Evidence, labels: np.ndarray, neighbors: np.ndarray | None, 
         label_score=np.where(labelled, 1 - p_mislabeled, 0.0),
         p_mislabeled=p_mislabeled,
         p_suggested=p_suggested,
-        rank=scores.ranks(p_mislabeled, labelled),
-        neighbor_agreement=agreement,
+        rank=rank,
+        neighbor_agreement=None if neighbors is None else _agreement(witnesses),
         mean_loss=evidence.loss_sum / n,
-        p_clean_gmm=p_clean,
+        p_clean_gmm=evidence.posterior_sum / n,
         outlier_score=fits,
         is_outlier_issue=outlier,
-        noise_rate=estimate_noise_rate(p_mislabeled[labelled], [signal[labelled] for signal in signals]),
-        noise_matrix=noise_matrix(labels, truth, probabilities.shape[1]),
+        noise_rate=rate,
+        class_noise_rates=by_class,
+        noise_kind=noise_kind(counts, fitted is not None and fitted.free, fitted is not None and fitted.model.sloped),
+        noise_matrix=noise_matrix(counts),
+        confusions=confusions(counts, PAIRS),
     )
+
+
+def _truth(witnesses: Witnesses, fitted: Fitted | None) -> np.ndarray:
+    """float32 (N, C): probability of each true class, the given label looked at; the networks' own without labels.
+
+    Of classes with few images little is known (`scores.support`): there the given label keeps its trust.
+    """
+    if fitted is None:
+        return witnesses.mean
+    labels, model = witnesses.labels, fitted.model
+    truth = np.empty_like(witnesses.mean)
+    ambiguity, believed = witnesses.ambiguity(), scores.support(labels).astype(np.float32)
+    few = min(fitted.rate, FEW)
+    for rows in np.array_split(np.arange(len(labels)), -(-len(labels) // scores.BLOCK)):
+        features, given = witnesses.full(rows), labels[rows]
+        known = given >= 0
+        truth[rows] = model.classes_of(features)
+        posterior = model.explain(features[:, known], given[known], ambiguity[rows[known]])[2]
+        before = np.full_like(posterior, few / max(posterior.shape[1] - 1, 1))
+        before[np.arange(len(before)), given[known]] = 1 - few
+        share = believed[rows[known], None]
+        truth[rows[known]] = share * posterior + (1 - share) * before
+    return truth
+
+
+def _rates(
+    p_mislabeled: np.ndarray, labels: np.ndarray, classes: int, fitted: Fitted | None
+) -> tuple[NoiseRate, list[NoiseRate]]:
+    """The noise rate of the set and that of each given class."""
+    own = p_mislabeled[labels >= 0]
+    error = 0.0 if fitted is None else error_of_model(float(own.mean()), fitted.rate, fitted.rate_error)
+    none_wrong = fitted is not None and fitted.none_wrong
+    by_class = class_noise_rates(p_mislabeled, labels, classes, error, none_wrong)
+    return estimate_noise_rate(own, error, none_wrong), by_class
+
+
+def issues(p_mislabeled: np.ndarray, rank: np.ndarray, threshold: float) -> np.ndarray:
+    """bool (N,): labels wrong with probability `threshold` or more, in the longest ranked list whose expected share of
+    wrong ones is PRECISION or more. rank int64 (N,), 0 where unlabelled."""
+    ranked = np.flatnonzero(rank > 0)
+    ranked = ranked[np.argsort(rank[ranked])]
+    falling = p_mislabeled[ranked]
+    pure = np.cumsum(falling) / np.arange(1, len(falling) + 1) >= PRECISION
+    result = np.zeros(len(p_mislabeled), bool)
+    result[ranked[pure & (falling >= threshold)]] = True
+    return result
 
 
 def suggest(labels: np.ndarray, truth: np.ndarray, issue: np.ndarray) -> np.ndarray:
@@ -125,9 +173,13 @@ def actions(
     return result
 
 
-def _agreement(own: np.ndarray, labels: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
-    """float64 (N,): share of the labelled neighbours that carry the label `own`; 0 without labelled neighbours."""
-    theirs = scores.others(labels, neighbors, slice(None))
+def _agreement(witnesses: Witnesses) -> np.ndarray:
+    """float64 (N,): share of the labelled neighbours that carry the image's label, the predicted one where it has none;
+    0 without labelled neighbours."""
+    labels, neighbors = witnesses.labels, witnesses.neighbors
+    assert neighbors is not None
+    own = np.where(labels >= 0, labels, witnesses.mean.argmax(axis=1))
+    theirs = scores.others(labels, neighbors, np.arange(len(labels)))
     votes = (theirs >= 0).sum(axis=1)
     same = (theirs == own[:, None]).sum(axis=1)
     return np.divide(same, votes, out=np.zeros(len(own)), where=votes > 0)

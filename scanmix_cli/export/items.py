@@ -9,8 +9,9 @@ import pandas as pd
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.errors import SettingsError
-from scanmix_cli.evidence.verdicts import DROP, RELABEL
+from scanmix_cli.evidence.verdicts import DROP
 from scanmix_cli.export.names import unique_stems
+from scanmix_cli.report.cleaning import takes_suggestion
 
 ONLY = ("keep", "suspects", "all")
 
@@ -24,7 +25,7 @@ class Item:
     source: str  # where the original lies
     stem: str  # file name in the export, without suffix; no two are alike
     split: str
-    label: str  # cleaned: the suggested label of a relabel, else the given one; "" where there is none
+    label: str  # by the rule of cleaned.csv; "" where there is none
     given_label: str
     predicted_label: str
     suggested_label: str
@@ -91,11 +92,11 @@ def cleaned(report: pd.DataFrame, decided: Collection[int] = ()) -> tuple[np.nda
     judged: held-out and unreadable rows.
     """
     given = report["given_label"].to_numpy(dtype=object)
-    relabel = (report["suggested_action"] == RELABEL).to_numpy()
-    labels = np.where(relabel, report["suggested_label"].to_numpy(dtype=object), given)
+    changed = takes_suggestion(report)
+    labels = np.where(changed, report["suggested_label"].to_numpy(dtype=object), given)
     unsure = 1 - report["p_mislabeled"].to_numpy(dtype=np.float64)
     suggested = report["p_suggested"].to_numpy(dtype=np.float64)
-    confidence = np.where(relabel | (given == ""), suggested, unsure)
+    confidence = np.where(changed | (given == ""), suggested, unsure)
     confidence[list(decided)] = 1.0
     confidence[(report["split"] != TRAIN).to_numpy()] = np.nan
     return labels, confidence

@@ -12,9 +12,11 @@ from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import TRAIN, Samples
 from scanmix_cli.errors import DataError
-from scanmix_cli.evidence.noise_rate import LEVEL
+from scanmix_cli.evidence.noise_matrix import Confusion
+from scanmix_cli.evidence.noise_rate import LEVEL, NoiseRate
 from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW, Verdicts
 from scanmix_cli.files import read_toml, write_text
+from scanmix_cli.report.cleaning import takes_suggestion
 from scanmix_cli.report.places import save_places
 from scanmix_cli.report.spreadsheet import csv_text, restored
 from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typed_table
@@ -48,31 +50,53 @@ def write_run_tables(
     write_text(run_dir / NOISE_MATRIX, csv_text(matrix_table(verdicts.noise_matrix, samples.classes)))
     write_text(run_dir / BAD_FILES, csv_text(bad_files(report, pixels.messages)))
     save_places(run_dir, samples)
-    rate = verdicts.noise_rate
     whole = {
         "run": str(run_dir),
         "data": {"name": samples.name, "root": str(samples.root.absolute()), "fingerprint": samples.fingerprint()},
         "classes": list(samples.classes),
         "counts": counts(report) | {"cleaned": len(cleaned)},
-        "noise_rate": {name: round(getattr(rate, name), 6) for name in ("estimate", "low", "high")} | {"level": LEVEL},
+        "noise_rate": _interval(verdicts.noise_rate) | {"level": LEVEL},
+        "noise_kind": verdicts.noise_kind,
+        "class_noise_rates": [
+            {"class": name} | _interval(rate)
+            for name, rate in zip(samples.classes, verdicts.class_noise_rates, strict=True)
+        ],
+        "confusions": [_confusion(pair, samples.classes) for pair in verdicts.confusions],
+        "expected_precision": expected_precision(report),
     } | summary
     write_text(run_dir / SUMMARY, json.dumps(whole, indent=2, allow_nan=False) + "\n")
     return whole
 
 
+def _interval(rate: NoiseRate) -> dict[str, float]:
+    return {name: round(getattr(rate, name), 6) for name in ("estimate", "low", "high")}
+
+
+def _confusion(pair: Confusion, classes: Sequence[str]) -> dict[str, Any]:
+    numbers = {name: round(getattr(pair, name), 6) for name in ("share", "low", "high", "images")}
+    return {"true": classes[pair.true], "given": classes[pair.given]} | numbers
+
+
+def expected_precision(report: pd.DataFrame) -> float | None:
+    """Share of the label issues that are expected to be wrong; None where there is no issue."""
+    found = report.loc[report["is_label_issue"].fillna(False).astype(bool), "p_mislabeled"]
+    return round(float(found.mean()), 6) if len(found) else None
+
+
 def cleaned_labels(report: pd.DataFrame) -> pd.DataFrame:
     """`file_name, label` of the training rows to go on with.
 
-    relabel: the suggested label; keep and review: the given one, since an unsure suggestion is no better. Left out:
+    keep: the given label; relabel: the suggested one; review: the likelier of the two (`takes_suggestion`). Left out:
     drop, unreadable rows, and unlabelled rows without a sure suggestion. Cells are for programs, so they stay as they
     are; a file name that a spreadsheet would run as a formula is written as `./name`, which is the same file.
     """
     action = report["suggested_action"]
     train = (report["split"] == TRAIN) & (report["error_code"] == VALID)
-    relabel = action == RELABEL
+    suggested = pd.Series(takes_suggestion(report), index=report.index)
     given = action.isin([KEEP, REVIEW]) & (report["given_label"] != "")
-    rows = report[train & (relabel | given)]
-    labels = rows["given_label"].where(rows["suggested_action"] != RELABEL, rows["suggested_label"])
+    chosen = train & (suggested | given)
+    rows = report[chosen]
+    labels = rows["given_label"].where(~suggested[chosen], rows["suggested_label"])
     names = [f"./{name}" if name[:1] in tuple("=+-@\t\r") else name for name in rows["filename"]]
     return pd.DataFrame({"file_name": pd.Series(names, index=rows.index, dtype=object), "label": labels.astype(object)})
 

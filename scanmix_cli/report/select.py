@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from scanmix_cli.errors import SettingsError
-from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW
+from scanmix_cli.evidence.verdicts import DROP
+from scanmix_cli.report.cleaning import takes_suggestion
 
 NAMES_SHOWN = 30  # a sentence with a thousand class names helps nobody
 
@@ -57,14 +58,12 @@ def select(
 def expected_gain(rows: pd.DataFrame) -> np.ndarray:
     """float64 (rows,): probability that cleaned.csv is wrong about the row, which a look would put right.
 
-    keep and review leave the given label, wrong with p_mislabeled; relabel takes the suggested one, wrong with
-    1 - p_suggested; drop loses an image whose label was right with 1 - p_mislabeled.
+    A given label that goes on is wrong with p_mislabeled, a suggested one with 1 - p_suggested; drop loses an image
+    whose label was right with 1 - p_mislabeled.
     """
-    action = rows["suggested_action"].to_numpy()
     wrong, sure = rows["p_mislabeled"].to_numpy(), rows["p_suggested"].to_numpy()
-    return np.select(
-        [np.isin(action, [KEEP, REVIEW]), action == RELABEL, action == DROP], [wrong, 1 - sure, 1 - wrong], 0.0
-    )
+    dropped = (rows["suggested_action"] == DROP).to_numpy()
+    return np.where(takes_suggestion(rows), 1 - sure, np.where(dropped, 1 - wrong, wrong))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from scanmix_cli.evidence.noise_rate import LEVEL
 from scanmix_cli.evidence.verdicts import DROP, RELABEL, REVIEW
 from scanmix_cli.report.export import records
 from scanmix_cli.report.files import BAD_FILES, CLEANED, REPORT
+from scanmix_cli.report.page.words import kind_of_noise, nothing_wrong
 
 ACTION_STYLES = {"relabel": "yellow", "review": "cyan", "drop": "red"}
 PANEL_WIDTH = 78
@@ -92,6 +93,12 @@ def closing_panel(summary: dict[str, Any]) -> str:
         + (f": {todo}" if todo else ""),
         f"estimated noise rate {_percent(rate['estimate'])} ({100 * LEVEL:.0f} % interval {interval})",
     ]
+    if (pure := summary.get("expected_precision")) is not None:
+        lines.insert(1, f"of the suspects {100 * pure:.0f} % are expected to be really wrong")
+    if counts["labelled"] and nothing_wrong(summary):
+        lines.append("nothing much looks wrong with the labels")
+    elif sentence := kind_of_noise(summary):
+        lines.append(sentence.lower().rstrip("."))
     accuracy = summary.get("accuracy", {}).get("test_accuracy")
     if accuracy is not None:
         lines.append(

@@ -4,76 +4,26 @@ import numpy as np
 import pytest
 
 from scanmix_cli.evidence import scores
-from scanmix_cli.evidence.noise_matrix import noise_matrix, true_label_posterior
-from scanmix_cli.evidence.noise_rate import NoiseRate, estimate_noise_rate
+from scanmix_cli.evidence.noise_matrix import confusions, count_truth, noise_kind, noise_matrix
+from scanmix_cli.evidence.noise_rate import (
+    NoiseRate,
+    class_noise_rates,
+    error_of_model,
+    estimate_noise_rate,
+)
 
 
-def test_contest_compares_the_given_label_with_its_best_rival() -> None:
-    probabilities = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6], [0.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
-    result = scores.contest(np.array([0, 1, 2, -1]), probabilities)
-    assert result == pytest.approx([0.3 / 0.9, 0.6 / 0.8, 0.5, 0.0])
-    assert probabilities[0, 0] == 0.6, "the input is left alone"
-
-
-def test_neighbor_votes_count_own_and_best_other_class() -> None:
+def test_votes_leave_out_the_image_itself_and_unlabelled_neighbours() -> None:
     labels = np.array([0, 0, 1, 1, -1])
-    neighbors = np.array([[1, 2, 3], [0, 2, 4], [3, 0, 1], [2, 4, 4], [0, 1, 2]])
-    own, other = scores.neighbor_votes(labels, neighbors)
-    assert own.tolist() == [1, 1, 1, 1, 0]
-    assert other.tolist() == [2, 1, 2, 0, 2]
+    neighbors = np.array([[0, 1, 2], [0, 2, 4], [3, 0, 1], [2, 4, 4], [0, 1, 2]])
+    theirs = scores.others(labels, neighbors, np.array([0, 1, 4]))
+    assert theirs.tolist() == [[-1, 0, 1], [0, 1, -1], [0, 0, 1]]
+    assert scores.count_votes(theirs, 2).tolist() == [[1, 1], [1, 1], [2, 1]]
 
 
-def test_neighbor_votes_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    generator = np.random.default_rng(0)
-    labels = generator.integers(-1, 4, 50)
-    neighbors = generator.integers(0, 50, (50, 6))
-    whole = scores.neighbor_votes(labels, neighbors)
-    probabilities = generator.dirichlet(np.ones(4), 50)
-    contested = scores.contest(labels, probabilities)
-    monkeypatch.setattr(scores, "BLOCK", 7)
-    for one, other in zip(whole, scores.neighbor_votes(labels, neighbors), strict=True):
-        assert np.array_equal(one, other)
-    assert np.array_equal(contested, scores.contest(labels, probabilities))
-
-
-def test_jeffreys_prior_keeps_few_trials_near_one_half() -> None:
-    assert scores.jeffreys(np.array([0, 0, 1, 10]), np.array([0, 1, 1, 10])) == pytest.approx(
-        [0.5, 0.25, 0.75, 10.5 / 11]
-    )
-
-
-def test_pool_doubles_the_mean_log_odds() -> None:
-    # odds 1/3 and 3 cancel out; 4 and 1 have the geometric mean 2, squared 4; certainty counts as odds 99, squared 9801
-    pooled = scores.pool([np.array([0.25, 0.8, 1.0]), np.array([0.75, 0.5, 1.0])])
-    assert pooled == pytest.approx([0, np.log(4), np.log(9801)])
-
-
-def test_base_rate_is_the_mean_of_the_probabilities_it_leads_to() -> None:
-    log_odds = np.repeat([-4.0, 4.0], [900, 100])
-    p = scores.with_base_rate(log_odds)
-    rate = (p.sum() + 2) / 1020  # with the prior's 20 images, 2 of them wrong
-    assert 0.08 < rate < 0.09, "100 of 1,000 speak for a wrong label, and not beyond doubt"
-    assert p == pytest.approx(1 / (1 + np.exp(-log_odds) * (1 - rate) / rate), abs=1e-5)
-
-
-def test_few_images_leave_the_prior_in_charge() -> None:
-    undecided = scores.with_base_rate(np.zeros(4))
-    assert undecided == pytest.approx(0.1, abs=1e-4), "no evidence: the prior's rate"
-    assert scores.support(np.array([0] * 10 + [1] * 40 + [-1])) == pytest.approx([0.5] * 10 + [0.8] * 40 + [0])
-
-
-def test_a_single_doubt_among_many_sure_labels_counts_less() -> None:
-    alone = scores.with_base_rate(np.repeat([-4.0, 1.0], [999, 1]))[-1]
-    among_many = scores.with_base_rate(np.repeat([-4.0, 1.0, 4.0], [500, 1, 500]))[500]
-    assert alone < 0.1
-    assert among_many == pytest.approx(1 / (1 + np.exp(-1)), abs=0.01)
-
-
-@pytest.mark.parametrize(("log_odds", "expected"), [([-9.0] * 50, 0.0), ([9.0] * 50, 1.0), ([], 0.5)])
-def test_base_rate_of_sets_without_contrast(log_odds: list[float], expected: float) -> None:
-    p = scores.with_base_rate(np.array(log_odds))
-    assert np.isfinite(p).all()
-    assert p == pytest.approx(np.full(len(log_odds), expected), abs=1e-3)
+def test_small_classes_are_believed_less() -> None:
+    result = scores.support(np.array([0] * 20 + [1] * 40 + [-1]))
+    assert result == pytest.approx([1 - np.exp(-1)] * 20 + [1 - np.exp(-2)] * 40 + [0])
 
 
 def test_fit_is_the_best_class_above_chance() -> None:
@@ -95,40 +45,55 @@ def test_ranks_follow_suspicion_and_ties_follow_rows() -> None:
 
 
 def test_noise_rate_is_the_mean_with_a_normal_interval() -> None:
-    p = np.array([0.0, 0.0, 0.0, 1.0] * 25)
-    result = estimate_noise_rate(p, [p, p])
-    half = 1.6449 * np.sqrt(0.25 * 0.75 / 100)
-    assert (result.estimate, result.low, result.high) == pytest.approx((0.25, 0.25 - half, 0.25 + half))
-
-
-def test_noise_rate_is_less_certain_where_the_signals_disagree() -> None:
-    p = np.full(100, 0.2)
-    agreed = estimate_noise_rate(p, [p, p])
-    torn = estimate_noise_rate(p, [p - 0.1, p + 0.1])
-    half = 1.6449 * np.sqrt(0.2 * 0.8 / 100 + 0.02 / 2)
-    assert torn.high - torn.estimate == pytest.approx(half)
-    assert torn.high > agreed.high
+    p = np.array([0.0, 0.2, 0.8, 1.0] * 25)
+    result = estimate_noise_rate(p, 0.03, none_wrong=False)
+    half = 1.6449 * np.sqrt(0.5 * 0.2 * 0.8 / 100 + 0.03**2)  # half of the labels are still open
+    assert (result.estimate, result.low, result.high) == pytest.approx((0.5, 0.5 - half, 0.5 + half))
+    assert estimate_noise_rate(p, 0.03, none_wrong=True).low == 0, "no wrong label explains the labels as well"
 
 
 def test_noise_rate_without_labels_is_unknown() -> None:
-    assert estimate_noise_rate(np.zeros(0), []) == NoiseRate(0.0, 0.0, 1.0)
+    assert estimate_noise_rate(np.zeros(0), 0.1, none_wrong=False) == NoiseRate(0.0, 0.0, 1.0)
 
 
-def test_noise_matrix_of_hard_suggestions() -> None:
-    labels = np.array([0, 0, 1, 1, 1, -1])
-    truth = np.array([0, 0, 0, 1, 1, 2])
-    expected = [[2 / 3, 1 / 3, 0], [0, 1, 0], [0, 0, 1]]  # nobody belongs to the third class: identity
-    assert noise_matrix(labels, truth, 3) == pytest.approx(np.array(expected))
+def test_the_error_of_the_model_has_three_parts() -> None:
+    assert error_of_model(0.4, 0.44, 0.02) == pytest.approx(np.sqrt(0.02**2 + 0.04**2 + 0.012**2))
 
 
-def test_noise_matrix_of_probabilities_counts_in_parts() -> None:
-    labels = np.array([0, 1])
-    truth = np.array([[0.75, 0.25], [0.25, 0.75]])
-    assert noise_matrix(labels, truth, 2) == pytest.approx(np.array([[0.75, 0.25], [0.25, 0.75]]))
+def test_class_noise_rates_are_those_of_the_labels_that_name_the_class() -> None:
+    p, labels = np.array([0.4, 0.2, 0.0, 0.0, 0.9]), np.array([0, 0, 1, 1, -1])
+    first, second, empty = class_noise_rates(p, labels, 3, 0.05, none_wrong=False)
+    assert (first.estimate, second.estimate) == pytest.approx((0.3, 0.0))
+    half = 1.6449 * np.sqrt((0.4 * 0.6 + 0.2 * 0.8) / 4 + 0.1**2)  # twice the set's rate, so twice its error
+    assert first.high - first.estimate == pytest.approx(half)
+    assert (second.low, second.high, empty) == (0.0, 0.0, NoiseRate(0.0, 0.0, 1.0))
 
 
-def test_true_label_posterior_shares_the_doubt_among_the_other_classes() -> None:
-    probabilities = np.array([[0.2, 0.6, 0.2], [1.0, 0.0, 0.0], [0.3, 0.3, 0.4]], np.float32)
-    result = true_label_posterior(np.array([0, 0, -1]), probabilities, np.array([0.4, 0.4, 0.0]))
-    expected = [[0.6, 0.3, 0.1], [0.6, 0.2, 0.2], [0.3, 0.3, 0.4]]
-    assert result == pytest.approx(np.array(expected), abs=1e-6)
+def test_noise_matrix_counts_probabilities_in_parts() -> None:
+    labels = np.array([0, 1, -1])
+    truth = np.array([[0.75, 0.25, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    counts = count_truth(labels, truth)
+    assert counts.tolist() == [[0.75, 0.5, 0.0], [0.25, 0.5, 0.0], [0.0, 0.0, 0.0]]
+    expected = [[0.6, 0.4, 0.0], [1 / 3, 2 / 3, 0.0], [0.0, 0.0, 1.0]]  # nobody belongs to the third class: identity
+    assert noise_matrix(counts) == pytest.approx(np.array(expected))
+
+
+def test_confusions_come_with_the_interval_of_wilson() -> None:
+    counts = np.array([[90.0, 10.0, 0.4], [0.0, 50.0, 30.0], [0.0, 0.0, 20.0]])
+    first, second = confusions(counts, 5)  # less than one image is no confusion
+    assert (first.true, first.given, first.images) == (1, 2, 30.0)
+    assert (second.true, second.given, second.share) == (0, 1, pytest.approx(10 / 100.4))
+    z, n, p = 1.6449, 80.0, 0.375
+    middle, half = (p + z**2 / (2 * n)), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    scale = 1 + z**2 / n
+    assert (first.low, first.high) == pytest.approx(((middle - half) / scale, (middle + half) / scale))
+
+
+def test_the_kind_of_noise_in_words() -> None:
+    pairs = 80 * np.eye(4) + 20 * np.roll(np.eye(4), 1, axis=1)
+    similar = 80 * np.eye(4) + 10 * np.roll(np.eye(4), 1, axis=1) + 10 * np.roll(np.eye(4), 2, axis=1)
+    assert noise_kind(pairs, uneven=True, sloped=False).startswith("pairwise")
+    assert noise_kind(similar, uneven=True, sloped=False).startswith("between similar classes")
+    assert noise_kind(pairs, uneven=False, sloped=False).startswith("uniform")
+    assert noise_kind(similar, uneven=True, sloped=True).endswith("images that are hard to tell are hit more often")
+    assert noise_kind(100 * np.eye(3), uneven=True, sloped=True) == "hardly any"

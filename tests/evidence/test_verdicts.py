@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from scanmix_cli.errors import RunError
-from scanmix_cli.evidence import scores
 from scanmix_cli.evidence.evidence import Evidence, View
-from scanmix_cli.evidence.verdicts import actions, judge, suggest
+from scanmix_cli.evidence.verdicts import actions, issues, judge, suggest
 
 IMAGES, CLASSES, EPOCHS = 400, 5, 8
 
@@ -150,7 +149,10 @@ def test_suggestions_keep_the_label_unless_it_is_an_issue() -> None:
     assert suggest(labels, truth, issue).tolist() == [0, 2, 0, 2]
 
 
-def test_extremized_probabilities_are_squared_and_renormalised() -> None:
-    timid = np.array([[0.6, 0.3, 0.1], [0.0, 0.0, 0.0]])
-    expected = [[0.36 / 0.46, 0.09 / 0.46, 0.01 / 0.46], [1 / 3, 1 / 3, 1 / 3]]
-    assert scores.extremize(timid) == pytest.approx(np.array(expected))
+def test_issues_are_the_longest_list_that_is_pure_enough() -> None:
+    p = np.array([0.9, 0.0, 0.55, 0.95, 0.6, 0.99])
+    rank = np.array([2, 0, 5, 3, 4, 1])
+    rank[[0, 3]] = rank[[3, 0]]  # 0.99, 0.95, 0.9, 0.6, 0.55: means 0.99, 0.97, 0.947, 0.86, 0.798
+    assert issues(p, rank, 0.5).tolist() == [True, False, False, True, True, True]
+    assert issues(p, rank, 0.92).tolist() == [False, False, False, True, False, True]
+    assert issues(np.full(3, 0.7), np.array([1, 2, 3]), 0.5).tolist() == [False] * 3, "no list is pure enough"

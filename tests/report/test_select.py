@@ -70,12 +70,14 @@ def test_min_precision_is_the_longest_list_that_keeps_it(
 def test_expected_gain_is_the_chance_that_the_cleaned_label_is_wrong() -> None:
     frame = pd.DataFrame(
         {
-            "suggested_action": ["keep", "review", "relabel", "drop"],
-            "p_mislabeled": [0.1, 0.7, 0.9, 0.8],
-            "p_suggested": [0.9, 0.4, 0.85, 0.2],
+            "given_label": ["a"] * 5,
+            "suggested_action": ["keep", "review", "relabel", "drop", "review"],
+            "p_mislabeled": [0.1, 0.7, 0.9, 0.8, 0.7],
+            "p_suggested": [0.9, 0.4, 0.85, 0.2, 0.25],
         }
     )
-    assert expected_gain(frame) == pytest.approx([0.1, 0.7, 0.15, 0.2])
+    # of the two to review, the first goes on with the suggested label, likelier right than the given one
+    assert expected_gain(frame) == pytest.approx([0.1, 0.6, 0.15, 0.2, 0.7])
 
 
 def test_review_budget_prefers_unsure_rows_over_sure_ones(report: pd.DataFrame) -> None:

@@ -134,3 +134,21 @@ def test_closing_panel_of_a_clean_set() -> None:
     lines = closing_panel(SUMMARY | {"counts": counts}).splitlines()
     assert lines[1] == "0 suspect labels in 100 labelled images"
     assert lines[3] == ""
+
+
+def test_closing_panel_says_how_pure_the_list_is_and_how_labels_go_wrong() -> None:
+    more = {
+        "expected_precision": 0.914,
+        "noise_kind": "pairwise: most wrong labels of a class name the same other class",
+    }
+    lines = closing_panel(SUMMARY | more).splitlines()
+    assert lines[2] == "of the suspects 91 % are expected to be really wrong"
+    assert lines[4] == more["noise_kind"]
+
+
+def test_closing_panel_of_labels_that_may_all_be_right() -> None:
+    counts = dict.fromkeys(SUMMARY["counts"], 0) | {"labelled": 1000, "label_issues": 5, "review": 5}
+    rate = {"estimate": 0.04, "low": 0.0, "high": 0.08}
+    lines = closing_panel(SUMMARY | {"counts": counts, "noise_rate": rate, "noise_kind": "uniform: ..."}).splitlines()
+    assert lines[3] == "nothing much looks wrong with the labels"
+    assert not any("uniform" in line for line in lines)

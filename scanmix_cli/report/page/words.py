@@ -25,6 +25,8 @@ def headline(summary: dict[str, Any]) -> str:
     if not summary["counts"]["labelled"]:
         return "There is no label to judge"
     share = summary["noise_rate"]["estimate"]
+    if nothing_wrong(summary):
+        return STEPS[0][1]
     for bar, sentence in STEPS:
         if share < bar:
             return sentence
@@ -33,6 +35,21 @@ def headline(summary: dict[str, Any]) -> str:
             return sentence
     number = round(1 / share)
     return f"About one label in {_NUMBERS.get(number, str(number))} looks wrong"
+
+
+def nothing_wrong(summary: dict[str, Any]) -> bool:
+    """The noise rate may well be 0, and hardly any label is an issue."""
+    counts = summary["counts"]
+    low = summary["noise_rate"].get("low")
+    return low == 0 and counts["label_issues"] <= STEPS[0][0] * counts["labelled"]
+
+
+def kind_of_noise(summary: dict[str, Any]) -> str:
+    """How labels go wrong, as a sentence; nothing where hardly any does or the run did not say."""
+    kind = summary.get("noise_kind", "")
+    if not kind or nothing_wrong(summary) or summary["noise_rate"]["estimate"] < STEPS[0][0]:
+        return ""
+    return f"{kind[0].upper()}{kind[1:]}."
 
 
 def verdict(summary: dict[str, Any], confusion: dict[str, Any] | None) -> list[str]:
@@ -45,6 +62,8 @@ def verdict(summary: dict[str, Any], confusion: dict[str, Any] | None) -> list[s
             f"{counted(found, 'image')} of {counts['labelled']:,} {'has' if found == 1 else 'have'} a suspect label: "
             f"{_todo(counts)}."
         )
+        if (pure := summary.get("expected_precision")) is not None:
+            sentences.append(f"Of these, {100 * pure:.0f} % are expected to be really wrong.")
     else:
         sentences.append(f"None of {counted(counts['labelled'], 'labelled image')} has a suspect label.")
     if confusion is not None:
@@ -52,6 +71,8 @@ def verdict(summary: dict[str, Any], confusion: dict[str, Any] | None) -> list[s
             f"The commonest mix-up: {100 * confusion['p']:.1f} % of “{shown(confusion['true'])}” "
             f"are filed under “{shown(confusion['given'])}”."
         )
+    if sentence := kind_of_noise(summary):
+        sentences.append(f"Kind of noise: {sentence[0].lower()}{sentence[1:]}")
     accuracy = summary.get("accuracy", {}).get("test_accuracy")
     if accuracy is not None:
         sentences.append(

@@ -1,0 +1,172 @@
+"""Fitting the model of wrong labels to the evidence of a run: how free it is, and at which rate it settles."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scanmix_cli.evidence.noise_model import NoiseModel
+from scanmix_cli.evidence.witnesses import Witnesses
+
+MOST_ROWS, FEWEST_ROWS, CELLS = 10_000, 4_000, 1_000_000  # images the model is fitted to; rows times classes at most
+STARTS = (0.02, 0.3, 0.8)  # rates of wrong labels from which the first fit sets out
+EVEN, STIFFNESSES = 1e5, (30.0, 3.0)  # all classes alike; then the freer models, tried in turn
+UNKNOWN = 0.3  # standard error, as a share, of the loss mixture's rate
+HUMBLE = 3.0  # a higher rate must be so much likelier (in log-likelihood) to be believed before a lower one
+SURE = 3.0  # a freer model must foretell unseen labels better by so many standard errors
+A_CLASS = 20  # images to fit a class, fewer leave no freedom to the classes
+RAISED = 3.0  # the odds of a wrong label, at most, by the neighbours' given labels alone
+DROP = 1.353  # of the log-likelihood within the 90 % interval of one parameter: half the 0.9 quantile of chi-square
+Data = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The model for all that is known of an image, and how far its rate can be relied upon."""
+
+    model: NoiseModel
+    free: bool  # the classes differ in how labels go wrong
+    rate: float  # the rate it was given
+    rate_error: float  # standard error of that rate as far as the likelihood knows it
+    none_wrong: bool  # that no label is wrong explains the labels as well
+
+
+def fit_noise(witnesses: Witnesses, seed: int) -> Fitted:
+    """Fit on a sample of the labelled images; raises ValueError where there is none.
+
+    The rate of wrong labels is read three times, and the largest reading counts, since all err to the low side.
+
+    1. From the neighbours' predictions: no network was trained on the image's own label there, but they are vague.
+    2. From all that is known, with as much freedom as the first allowed: sharp, but the networks have seen the label,
+       and where few images carry much noise they lean towards it.
+    3. From the neighbours' given labels, with the same noise in all classes: untouched by training, but uneven noise
+       passes for weak neighbours; and where weak features fall into clusters it errs to the high side, so that it
+       raises the odds of the others at most RAISED times.
+
+    Networks that learned the labels by heart say nothing about how many are wrong; there the loss mixture's rate is
+    taken, and doubted.
+    """
+    rows = _sample(witnesses, np.random.default_rng(seed))
+    labels, ambiguity = witnesses.labels[rows], witnesses.ambiguity()[rows]
+    around, full = ((part(rows), labels, ambiguity) for part in (witnesses.around, witnesses.full))
+    loose = _freed(_first_fit(*around), around)
+    sharp = NoiseModel.even(len(full[0]), len(loose.bias), 0.5, loose.stiffness, loose.sloped)
+    sharp = _best([_refitted(sharp, full, 100), _refitted(replace(sharp, level=-2.0), full, 100)], full)
+    readings = [(_expected_rate(loose, *around), loose, around), (_expected_rate(sharp, *full), sharp, full)]
+    if witnesses.neighbors is not None:
+        votes = (witnesses.votes(rows)[None], labels, ambiguity)
+        even, known = _first_fit(*votes), max(rate for rate, _, _ in readings)
+        most = RAISED * known / (1 - known + RAISED * known)
+        readings.append((min(_expected_rate(even, *votes), most), even, votes))
+    rate, model, data = max(readings, key=lambda reading: reading[0])
+    error, none_wrong = _spread_of_rate(model, data)
+    if model.stiffness > loose.stiffness:
+        model = loose.at_rate(rate, around[0], ambiguity)  # the classes' own noise, at the rate found
+    final = replace(sharp, level=model.level, slope=model.slope, shift=model.shift, spread_logits=model.spread_logits)
+    final = final.fitted(*full, steps=80, noise=False)
+    if witnesses.learned_by_heart is None:
+        # the witnesses have been trained on the labels, so their own rate is too low
+        final = _settled(final, (rate + _expected_rate(final, *full)) / 2, full)
+    else:
+        rate = witnesses.learned_by_heart
+        final, error, none_wrong = _settled(final, rate, full), UNKNOWN * rate, False
+    return Fitted(final, loose.stiffness < EVEN, rate, error, none_wrong)
+
+
+def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:
+    labelled = np.flatnonzero(witnesses.labels >= 0)
+    if not len(labelled):
+        raise ValueError("no labelled image")
+    most = min(MOST_ROWS, max(FEWEST_ROWS, CELLS // witnesses.mean.shape[1]))
+    return labelled if len(labelled) <= most else np.sort(generator.choice(labelled, most, replace=False))
+
+
+def _first_fit(features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray) -> NoiseModel:
+    """All classes alike. The likelihood has more than one hill: of the tops found from several starts, the one with the
+    fewest wrong labels of those that are about as high as the highest."""
+    starts = (NoiseModel.even(len(features), features.shape[2], rate, EVEN) for rate in STARTS)
+    fits = [start.fitted(features, labels, ambiguity, steps=40) for start in starts]
+    scores = [fit.score(features, labels, ambiguity) for fit in fits]
+    high = [fit for fit, score in zip(fits, scores, strict=True) if score >= max(scores) - HUMBLE]
+    return min(high, key=lambda fit: fit.level)
+
+
+def _best(fits: list[NoiseModel], data: Data) -> NoiseModel:
+    return max(fits, key=lambda fit: fit.score(*data))
+
+
+def _refitted(model: NoiseModel, data: Data, steps: int) -> NoiseModel:
+    """The better of two fits with the model's freedom: from where it stands, and from the witness's first choices taken
+    for the truth, since a model that believes every label has no slope from which to learn how they go wrong."""
+    features, labels, _ = data
+    classes = len(model.bias)
+    chosen = features[0].argmax(axis=1)
+    rate = float(np.clip((chosen != labels).mean(), 0.01, 0.99))
+    again = NoiseModel.even(len(features), classes, rate, model.stiffness, model.sloped)
+    seen = np.bincount(chosen * classes + labels, minlength=classes**2).reshape(classes, classes)
+    again = replace(again, spread_logits=np.log(seen + 1.0))
+    return _best([start.fitted(*data, steps=steps) for start in (model, again)], data)
+
+
+def _freed(model: NoiseModel, data: Data) -> NoiseModel:
+    """Give the classes their own noise, and noise a slope, as far as each helps with labels not fitted to."""
+    images, classes = len(data[1]), len(model.bias)
+    unseen = _unseen(model, data)
+    if images >= A_CLASS * classes:
+        for stiffness in STIFFNESSES:
+            freer = replace(model, stiffness=stiffness)
+            better = _unseen(freer, data)
+            if _clearly(better, unseen):
+                model, unseen = freer, better
+    sloped = replace(model, sloped=True)
+    if _clearly(_unseen(sloped, data), unseen):
+        model = sloped
+    return _refitted(model, data, 150)
+
+
+def _unseen(model: NoiseModel, data: Data) -> np.ndarray:
+    """float64 (n,): log-likelihood of every label under a fit to the other half of the images."""
+    half = np.arange(len(data[1])) % 2 == 0
+    result = np.zeros(len(half))
+    for seen in (half, ~half):
+        features, labels, ambiguity = data
+        if not seen.any() or seen.all():
+            continue
+        fit = _refitted(model, (features[:, seen], labels[seen], ambiguity[seen]), 80)
+        result[~seen] = np.log(fit.explain(features[:, ~seen], labels[~seen], ambiguity[~seen])[3])
+    return result
+
+
+def _clearly(better: np.ndarray, before: np.ndarray) -> bool:
+    gain = better - before
+    return bool(gain.sum() > SURE * gain.std() * np.sqrt(len(gain)))
+
+
+def _expected_rate(model: NoiseModel, features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray) -> float:
+    posterior = model.explain(features, labels, ambiguity)[2]
+    return float(1 - posterior[np.arange(len(labels)), labels].mean())
+
+
+def _settled(model: NoiseModel, rate: float, data: Data) -> NoiseModel:
+    """The model at the level where it finds this rate of wrong labels."""
+    low, high = -15.0, 15.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        found = _expected_rate(replace(model, level=middle), *data)
+        low, high = (middle, high) if found < rate else (low, middle)
+    return replace(model, level=(low + high) / 2)
+
+
+def _spread_of_rate(model: NoiseModel, data: Data) -> tuple[float, bool]:
+    """Standard error of the rate, from how fast the profile likelihood falls beside its top; whether 0 is as good."""
+    best = model.score(*data)
+    rate = float(1 / (1 + np.exp(-model.level)))
+
+    def profile(other: float) -> float:
+        moved = replace(model, level=float(np.log(other / (1 - other))))
+        return best - moved.fitted(*data, steps=25, noise=False).score(*data)
+
+    none_wrong = profile(1e-4) <= DROP
+    step = max(0.1 * rate * (1 - rate), 0.005)
+    falls = [profile(min(max(rate + sign * step, 1e-4), 1 - 1e-4)) for sign in (-1, 1)]
+    curvature = max(float(np.mean(falls)), 1e-3) * 2 / step**2
+    return float(min(1 / np.sqrt(curvature), 0.3)), bool(none_wrong)

@@ -1,0 +1,165 @@
+"""A model of wrong labels: which class an image shows, and how the given label came of it. No true label is needed.
+
+Networks and neighbours say how likely each class is, but not how far they can be believed. Both are fitted to the one
+thing that is known, the given labels: P(given | image) = sum over k of P(k | image) P(given | k). What the witnesses
+say is tempered until it foretells given labels as well as it can, and only what even their surest statements leave
+unexplained counts as wrong labels. So a weak classifier makes the verdict humble instead of the labels suspect: where
+its statements are vague, a disagreement is its own fault. After the forward model of Patrini et al. (CVPR 2017) and the
+confusion matrices of Dawid and Skene (Applied Statistics 28, 1979); the temperature is that of Guo et al. (ICML 2017).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import minimize
+
+TINY = 1e-30
+PRIOR_IMAGES, PRIOR_RATE = 2.0, 0.1  # as if so many labels had been looked at before, and so large a share been wrong
+BIAS_PRECISION = 1e-4  # an image: of the prior N(0, .) on the bias of a class
+SHIFT_PRECISION = 0.02  # per unit of `stiffness`: of the prior N(0, .) on a class's own noise level
+Arrays = tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True)
+class NoiseModel:
+    """Parameters for K witnesses and C classes.
+
+    P(class k | image) is softmax(sum of exp(log_weight) times log-evidence, plus bias). A label of class k is wrong
+    with the log-odds level + shift[k] + slope times the image's ambiguity, and is then class g with probability
+    spread[k, g].
+    """
+
+    log_weights: np.ndarray  # float64 (K,)
+    bias: np.ndarray  # float64 (C,)
+    level: float
+    slope: float
+    shift: np.ndarray  # float64 (C,)
+    spread_logits: np.ndarray  # float64 (C, C); the diagonal is not used
+    stiffness: float  # how strongly the noise of all classes is held to be alike, in images
+    sloped: bool  # whether noise may depend on the image
+
+    @classmethod
+    def even(cls, witnesses: int, classes: int, rate: float, stiffness: float, sloped: bool = False) -> "NoiseModel":
+        """Wrong labels of this rate, the same for all classes and images, to every other class alike."""
+        log_weights = np.where(np.arange(witnesses) > 0, -1.5, 0.0)
+        level = float(np.log(rate / (1 - rate)))
+        zeros = np.zeros(classes)
+        return cls(log_weights, zeros, level, 0.0, zeros, np.zeros((classes, classes)), stiffness, sloped)
+
+    def spread(self) -> np.ndarray:
+        """float64 (C, C): P(given g | true k, wrong); 0 on the diagonal, rows sum to 1."""
+        logits = self.spread_logits.copy()
+        np.fill_diagonal(logits, -np.inf)
+        return softmax(logits) if len(logits) > 1 else np.zeros((1, 1))
+
+    def classes_of(self, features: np.ndarray) -> np.ndarray:
+        """float32 (n, C): P(class | image), before the given label is looked at; features float32 (K, n, C)."""
+        weights = np.exp(self.log_weights).astype(np.float32)
+        return softmax(np.tensordot(weights, features, 1) + self.bias.astype(np.float32))
+
+    def wrong_shares(self, ambiguity: np.ndarray) -> np.ndarray:
+        """float32 (n, C): P(label is wrong | true class k, image); ambiguity float (n,) in -1..1."""
+        odds = self.level + self.shift[None] + self.slope * ambiguity[:, None]
+        return (1 / (1 + np.exp(-np.clip(odds, -30, 30)))).astype(np.float32)
+
+    def explain(self, features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray) -> Arrays:
+        """Of labelled images, labels int64 (n,): classes float32 (n, C), wrong shares float32 (n, C), posterior float32
+        (n, C) of the true class with the given label looked at, and likelihood float64 (n,) of the given label."""
+        classes, wrong = self.classes_of(features), self.wrong_shares(ambiguity)
+        rows = np.arange(len(labels))
+        joint = wrong * self.spread().T[labels].astype(np.float32)
+        joint[rows, labels] = 1 - wrong[rows, labels]
+        joint *= classes
+        likelihood = joint.sum(axis=1, dtype=np.float64) + TINY
+        return classes, wrong, joint / likelihood[:, None].astype(np.float32), likelihood
+
+    def at_rate(self, rate: float, features: np.ndarray, ambiguity: np.ndarray) -> "NoiseModel":
+        """The same noise at another level, so that the expected share of wrong labels of these images is `rate`."""
+        classes = self.classes_of(features)
+        low, high = -12.0, 12.0
+        for _ in range(40):
+            middle = (low + high) / 2
+            share = float((classes * replace(self, level=middle).wrong_shares(ambiguity)).sum(axis=1).mean())
+            low, high = (middle, high) if share < rate else (low, middle)
+        return replace(self, level=(low + high) / 2)
+
+    def fitted(
+        self, features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray, *, steps: int, noise: bool = True
+    ) -> "NoiseModel":
+        """The model that makes the given labels likeliest, under weak priors, by at most so many steps of L-BFGS.
+
+        features float32 (K, n, C), labels int64 (n,), ambiguity float (n,). Without `noise` only the weights and the
+        bias of the witnesses are fitted, and how labels go wrong stays as it is.
+        """
+        data = (features, labels, ambiguity.astype(np.float32))
+        count = len(self.log_weights) + len(self.bias) if not noise else None
+        whole = self._vector()
+
+        def objective(part: np.ndarray) -> tuple[float, np.ndarray]:
+            model = self._from(np.concatenate([part, whole[len(part) :]]))
+            value, gradient = model._loss(*data)
+            return value, gradient[:count]
+
+        found = minimize(objective, whole[:count], jac=True, method="L-BFGS-B", options={"maxiter": steps})
+        return self._from(np.concatenate([found.x, whole[len(found.x) :]]))
+
+    def score(self, features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray) -> float:
+        """Log-likelihood of the given labels with the priors counted in; higher is better."""
+        return -self._loss(features, labels, ambiguity.astype(np.float32))[0] * len(labels)
+
+    def _vector(self) -> np.ndarray:
+        parts = [self.log_weights, self.bias, [self.level, self.slope], self.shift, self.spread_logits.ravel()]
+        return np.concatenate([np.asarray(part) for part in parts])
+
+    def _from(self, vector: np.ndarray) -> "NoiseModel":
+        k, c = len(self.log_weights), len(self.bias)
+        weights, bias, (level, slope), shift, spread = np.split(vector, np.cumsum([k, c, 2, c]))
+        return replace(
+            self,
+            log_weights=weights,
+            bias=bias,
+            level=float(level),
+            slope=float(slope),
+            shift=shift,
+            spread_logits=spread.reshape(c, c),
+        )
+
+    def _loss(self, features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray) -> tuple[float, np.ndarray]:
+        """Minus the log-posterior an image, and its gradient in the order of `_vector`."""
+        images, classes = len(labels), len(self.bias)
+        rows, spread = np.arange(images), self.spread()
+        before, wrong, after, likelihood = self.explain(features, labels, ambiguity)
+        pull = after - before
+        of_weights = np.exp(self.log_weights) * [np.einsum("ij,ij", pull, f, dtype=np.float64) for f in features]
+        push = after * (1 - wrong)  # derivative by the log-odds of a wrong label, of classes other than the given one
+        push[rows, labels] -= after[rows, labels]
+        of_shift = push.sum(axis=0, dtype=np.float64)
+        rate = 1 / (1 + np.exp(-self.level))
+        of_level = of_shift.sum() + PRIOR_IMAGES * (PRIOR_RATE - rate)
+        of_slope = float(push.sum(axis=1) @ ambiguity) - self.slope if self.sloped else 0.0
+        seen = np.stack([np.bincount(labels, after[:, k], classes) for k in range(classes)])
+        np.fill_diagonal(seen, 0)
+        expected = self.stiffness / max(classes - 1, 1) * (1 - np.eye(classes))
+        counts = seen + expected
+        of_spread = counts - counts.sum(axis=1, keepdims=True) * spread
+        stiff = SHIFT_PRECISION * self.stiffness
+        loose = BIAS_PRECISION * images
+        value = np.log(likelihood).sum()
+        value += PRIOR_IMAGES * (PRIOR_RATE * np.log(rate + TINY) + (1 - PRIOR_RATE) * np.log(1 - rate + TINY))
+        value += (expected * np.log(spread + TINY)).sum()
+        value -= 0.5 * ((self.log_weights**2).sum() + loose * (self.bias**2).sum())
+        value -= 0.5 * (stiff * (self.shift**2).sum() + self.slope**2)
+        gradient = [
+            of_weights - self.log_weights,
+            pull.sum(axis=0, dtype=np.float64) - loose * self.bias,
+            [of_level, of_slope],
+            of_shift - stiff * self.shift,
+            of_spread.ravel(),
+        ]
+        return -value / images, -np.concatenate(gradient) / images
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Rows of (n, C) as probabilities, in the type of the input."""
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)

@@ -1,0 +1,71 @@
+"""What speaks for each class of an image: log-evidence of the networks and of the neighbours, rows on demand."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from scanmix_cli.evidence.evidence import Evidence
+from scanmix_cli.evidence.scores import count_votes, others
+
+BY_HEART = 0.08  # at the end so many more given labels are predicted than on average: wrong ones are learned as well
+FLOOR = 1e-4  # no class is ruled out further than this
+
+
+@dataclass(frozen=True)
+class Witnesses:
+    """Log-evidence for N images and C classes; neighbors int64 (N, K) or None."""
+
+    mean: np.ndarray  # float32 (N, C): mean probabilities of all epochs and networks
+    final: np.ndarray  # float32 (N, C): the ensemble's at the end
+    labels: np.ndarray  # int64 (N,), -1 unlabelled
+    neighbors: np.ndarray | None
+    learned_by_heart: float | None = None  # share of wrong labels by the loss mixture, where the networks fit them too
+
+    @classmethod
+    def of(cls, evidence: Evidence, labels: np.ndarray, neighbors: np.ndarray | None) -> "Witnesses":
+        mean = evidence.probability_sum / np.float32(evidence.observations)
+        final = evidence.final_probability.astype(np.float32)
+        known = labels >= 0
+        given = labels[known]
+        gain = [(p[known].argmax(axis=1) == given).mean() if len(given) else 0.0 for p in (mean, final)]
+        by_heart = None
+        if gain[1] - gain[0] >= BY_HEART:
+            by_heart = float(1 - evidence.posterior_sum[known].mean() / evidence.observations)
+        return cls(mean, final, labels, neighbors, by_heart)
+
+    def full(self, rows: np.ndarray) -> np.ndarray:
+        """float32 (K, n, C) of the images `rows`: all that is known. Mean and final log-probabilities, the final ones
+        only of networks that do not learn labels by heart; where there are neighbours, their given labels counted."""
+        known = [_log(self.mean[rows])]
+        if self.learned_by_heart is None:
+            known.append(_log(self.final[rows]))
+        return np.stack(known if self.neighbors is None else [*known, self.votes(rows)])
+
+    def around(self, rows: np.ndarray) -> np.ndarray:
+        """float32 (1, n, C): log of the neighbours' mean probabilities, which the image's own label has hardly touched,
+        since no network was trained on it there; without neighbours the image's own."""
+        if self.neighbors is None:
+            return _log(self.mean[rows])[None]
+        near = self.neighbors[rows]
+        total = np.zeros((len(rows), self.mean.shape[1]), np.float32)
+        for column in near.T:
+            total += self.mean[column] * (column != rows)[:, None]
+        sums = total.sum(axis=1, keepdims=True)
+        return _log(np.divide(total, sums, out=np.full_like(total, 1 / total.shape[1]), where=sums > 0))[None]
+
+    def votes(self, rows: np.ndarray) -> np.ndarray:
+        """float32 (n, C): how many of the neighbours carry each label, the image itself left out."""
+        assert self.neighbors is not None
+        return count_votes(others(self.labels, self.neighbors, rows), self.mean.shape[1]).astype(np.float32)
+
+    def ambiguity(self) -> np.ndarray:
+        """float32 (N,) in -1..1, evenly spread: rank of the image by how unsure the networks were about it."""
+        images = len(self.mean)
+        order = np.argsort(-self.mean.max(axis=1), kind="stable")
+        ranks = np.empty(images, np.float32)
+        ranks[order] = (np.arange(images, dtype=np.float32) + 0.5) / max(images, 1)
+        return 2 * ranks - 1
+
+
+def _log(probabilities: np.ndarray) -> np.ndarray:
+    return np.log(np.clip(probabilities, FLOOR, 1.0)).astype(np.float32)

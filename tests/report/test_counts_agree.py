@@ -1,0 +1,48 @@
+"""However the verdicts turn out, every place that counts suspects counts the same ones."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_run import Run, make_run, write_run
+
+from scanmix_cli.evidence.verdicts import Verdicts, actions, issues
+from scanmix_cli.report.files import read_report, read_summary
+from scanmix_cli.report.page.run_data import read_run
+from scanmix_cli.report.select import select
+from scanmix_cli.report.table import build_report
+from scanmix_cli.report.terminal import closing_panel
+
+
+def random_verdicts(run: Run, seed: int) -> Verdicts:
+    """Verdicts with any probabilities, judged as `judge` does."""
+    generator = np.random.default_rng(seed)
+    before, images = run.verdicts, len(run.verdicts)
+    p = np.where(before.labelled, generator.beta(0.4, 0.4, images), 0.0)
+    rank = np.zeros(images, np.int64)
+    rank[np.flatnonzero(before.labelled)[np.argsort(-p[before.labelled])]] = range(1, before.labelled.sum() + 1)
+    issue = issues(p, rank, 0.5)
+    labels = run.samples.label_ids()[run.train_rows]
+    sure = generator.random(images)
+    action = actions(labels, before.suggested, sure, issue, np.zeros(images, bool))
+    return replace(before, p_mislabeled=p, rank=rank, is_label_issue=issue, p_suggested=sure, suggested_action=action)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_place_counts_the_same_suspects(tmp_path: Path, seed: int) -> None:
+    run = make_run()
+    verdicts = random_verdicts(run, seed)
+    report = build_report(run.samples, run.pixels, verdicts, run.train_rows)
+    write_run(tmp_path, replace(run, verdicts=verdicts, report=report))
+    found = int(verdicts.is_label_issue.sum())
+    summary, kept = read_summary(tmp_path), read_report(tmp_path)
+    assert summary["counts"]["label_issues"] == found
+    assert len(select(kept, run.samples.classes)) == found
+    assert len(read_run(tmp_path).suspects()) == found
+    assert int(re.findall(r"^(\d+) suspect", closing_panel(summary), re.MULTILINE)[0]) == found
+    listed = kept[kept["is_label_issue"].fillna(False).astype(bool)]
+    assert sorted(listed["rank"]) == list(range(1, found + 1)), "suspects are the first of the ranking"
+    expected = None if not found else pytest.approx(listed["p_mislabeled"].mean(), abs=1e-5)
+    assert summary["expected_precision"] == expected
