@@ -4,12 +4,14 @@ It has little memory, writes no file, and may die: that costs one picture.
 """
 
 import json
+import signal
 import struct
 import warnings
 from contextlib import suppress
 from typing import BinaryIO
 
 REQUEST = struct.Struct("<QIB")  # length of the file's content, size of the picture, whether to salvage
+ORPHANED = 300  # seconds for a picture, longer than the asking process ever waits
 MEMORY = 4 << 30  # bytes of addresses, also for a picture of MAX_PIXELS
 
 
@@ -20,6 +22,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     _limit()
     while head := requests.read(REQUEST.size):
         length, size, salvage = REQUEST.unpack(head)
+        _alarm(ORPHANED)
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
             try:
@@ -29,8 +32,15 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
             except DecodeError as error:
                 answer, body = {"code": error.code, "message": error.message}, b""
         answer["heard"] = [str(warning.message) for warning in heard]
+        _alarm(0)
         answers.write(json.dumps(answer).encode() + b"\n" + body)
         answers.flush()
+
+
+def _alarm(seconds: int) -> None:
+    """End the process after so long, whatever it does: should the one that would end it be gone itself."""
+    if hasattr(signal, "alarm"):  # not on Windows
+        signal.alarm(seconds)
 
 
 def _limit() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from scanmix_cli.data import isolated
 from scanmix_cli.data.decode import (
     CORRUPT_IMAGE,
     MISSING_FILE,
@@ -148,6 +149,17 @@ def test_workers_end_with_the_work(isolation: Isolation) -> None:
     process = isolation._own.worker.process
     isolation.close()
     assert process.poll() is not None
+
+
+def test_a_stuck_worker_does_not_outlive_its_parent(isolation: Isolation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own alarm ends it; here after a second, and the parent takes that for a decoder that broke down."""
+    program = isolated._PROGRAM.replace("serve(", "from scanmix_cli.data import decode, decode_worker as w\nserve(")
+    program = program.replace(
+        "\nserve(", "\nw.ORPHANED = 1; decode.decode_bytes = lambda *_, **__: [0 for _ in iter(int, 1)]\nserve("
+    )
+    monkeypatch.setattr(isolated, "_PROGRAM", program)
+    with pytest.raises(DecodeError, match=r"^the decoder breaks down over it$"):
+        isolation.decode(encoded("TIFF"), 8, salvage=False)
 
 
 def test_modules_beside_the_pictures_are_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
