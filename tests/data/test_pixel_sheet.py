@@ -6,6 +6,7 @@ Largest deviation of any value, 0 to 255: the sum of what the mode and what the 
 import io
 
 import numpy as np
+import PIL
 import pytest
 from image_files import smooth_picture
 from PIL import Image, ImageCms, features
@@ -98,6 +99,8 @@ NEEDS = {"AVIF": "avif", "JPEG 2000": "jpg_2000", "WebP": "webp", "lossy WebP": 
 def test_cell_of_the_sheet_equals_its_twin(container: str, mode: str) -> None:
     if container in NEEDS and not features.check(NEEDS[container]):
         pytest.skip(f"this Pillow was built without {container}")
+    if (container, mode) == ("TIFF", "YCbCr") and int(PIL.__version__.partition(".")[0]) < 13:
+        pytest.skip("what Pillow 12 writes there it cannot read itself")
     file_format, options, cost, _ = CONTAINERS[container]
     image, twin, tolerance = sources()[mode]
     buffer = io.BytesIO()
