@@ -33,7 +33,7 @@ from scanmix_cli.method.neighbors import mine_neighbors
 from scanmix_cli.method.settings import BeliefSettings, Profile
 from scanmix_cli.method.student import Student, look_closely, renew_statistics, start_head
 
-HEAD_SHARPNESS = 10.0  # logits of a fresh head run from 0 to 10 where its regression runs from 0 to 1
+HEAD_SHARPNESS = 5.0  # logits of a fresh head run from 0 to 5 where its regression runs from 0 to 1
 SMALLEST = 1e-8
 
 
