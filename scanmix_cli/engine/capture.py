@@ -1,5 +1,6 @@
 """A training step recorded once as a CUDA graph and replayed: small batches are then not bound by kernel launches."""
 
+import warnings
 from collections.abc import Callable
 
 import torch
@@ -34,10 +35,14 @@ class CapturedStep:
                 return self._on_side_stream(inputs)
             try:
                 self._record(inputs)
-            except RuntimeError as error:  # a recording has memory of its own: what fits once may not fit twice
-                self.recordable = not _short_of_memory(error)
+            except RuntimeError as error:
+                # A recording has memory of its own: what fits once may not fit twice. And not every NCCL is recordable.
+                self.recordable = not (_short_of_memory(error) or world() > 1)
                 if self.recordable:
                     raise
+                if world() > 1:
+                    reason = str(error).strip().partition("\n")[0][:200]
+                    warnings.warn(f"steps are not recorded and slower: {type(error).__name__}: {reason}", stacklevel=2)
             if not self.recordable:
                 return self.step(*inputs)
         elif any(kept.shape != given.shape for kept, given in zip(self.inputs, inputs, strict=True)):

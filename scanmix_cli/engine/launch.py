@@ -50,7 +50,7 @@ def launch(count: int, command: list[str], go_on: str) -> int:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)
+    logging.disable(logging.CRITICAL)  # its reports of failures, which are told in a sentence below
     os.environ.setdefault("OMP_NUM_THREADS", str(max((os.cpu_count() or 1) // count, 1)))
     config = LaunchConfig(
         min_nodes=1,
@@ -64,8 +64,10 @@ def launch(count: int, command: list[str], go_on: str) -> int:
     )
     try:
         elastic_launch(config, command[0])(*command[1:])
-    except SignalException:
-        return INTERRUPTED
+    except SignalException as error:
+        if error.sigval == signal.SIGINT:
+            return INTERRUPTED  # the writer has told
+        raise Interrupted(f"interrupted; what was done so far is kept, {go_on}") from None
     except ChildFailedError as error:
         number, failure = error.get_first_failure()
         if failure.exitcode >= 0:
@@ -74,4 +76,6 @@ def launch(count: int, command: list[str], go_on: str) -> int:
         raise RunError(
             f"process {number} of {count} was ended by {name}; what was done so far is kept, {go_on}"
         ) from None
+    finally:
+        logging.disable(logging.NOTSET)
     return 0

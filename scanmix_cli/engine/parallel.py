@@ -211,13 +211,16 @@ def _is_loss(error: RuntimeError) -> bool:
 def _leave_interrupts_to_the_writer() -> None:
     """Ctrl-C reaches all processes: this one goes on for a moment, since the writer may wait for it, and then ends.
 
-    In a thread, because the main one may itself be waiting where no signal handler runs.
+    A thread sees to that, because the main one may itself be waiting where no signal handler runs.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    told, telling = os.pipe()
+    os.set_blocking(telling, False)
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.set_wakeup_fd(telling)
 
-    def wait() -> None:
-        signal.sigwait({signal.SIGINT})
+    def end() -> None:
+        os.read(told, 1)
         time.sleep(GRACE)
         os._exit(INTERRUPTED)
 
-    threading.Thread(target=wait, daemon=True).start()
+    threading.Thread(target=end, daemon=True).start()

@@ -94,6 +94,9 @@ def train(
     check_names(request)
     compute = choose_compute(request.device, request.precision)
     require_same(samples.fingerprint(), "data")
+    require_same(
+        f"{device_name(compute.device)}, torch {torch.__version__}, scanmix {__version__}", "device or versions"
+    )
     from_writer(lambda: check_free(destination.path, destination.overwrite, destination.resume))
     load = partial(
         load_pixels,

@@ -78,4 +78,5 @@ def main() -> None:
             print(json.dumps(case | {"error": {name: relative(fused[name], expected[name]) for name in fused}}))
 
 
-main()
+if __name__ == "__main__":
+    main()

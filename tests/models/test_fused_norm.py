@@ -42,3 +42,14 @@ def test_everything_is_compared(cases: list[dict]) -> None:
     assert len(names["alone"]) == 2 + 3 + 2  # output and input gradient, buffers, parameter gradients
     assert names["residual"] - names["alone"] == {"input 1 gradient"}
     assert len(names["two norms"] - names["residual"]) == 3 + 2
+
+
+def test_two_processes_share_the_statistics_of_a_batch(cases: list[dict], tmp_path: Path) -> None:
+    assert cases  # the interpreter works here
+    script = str(SCRIPT.with_name("interpret_shared_norm.py"))
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script]
+    environment = os.environ | {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    subprocess.run([*command, str(tmp_path / "errors.json")], check=True, capture_output=True, env=environment)
+    errors = json.loads((tmp_path / "errors.json").read_text())
+    assert len(errors) == 1 + 2 + 4 + 6  # output, gradients of inputs and parameters, buffers
+    assert not {name: error for name, error in errors.items() if not error <= TOLERANCE["torch.float32"]}
