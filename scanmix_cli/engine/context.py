@@ -135,6 +135,7 @@ class Context:
                 value = compute()
                 self.checkpoints.keep(name, value)
             self._kept[name] = value.to(self.device)
+            agree([self._kept[name]])
         return self._kept[name]
 
     def log(self, **values: float) -> None:

@@ -1,9 +1,11 @@
 """What a shared run is made of, each as named tensors: test_shared_run.py compares them with those of one process.
 
-Run by `launch` it writes the tensors of every process to FOLDER/<rank>.pt:  shared_parts.py FOLDER
+As a script it runs them in two and in four processes, and writes the tensors of each to FOLDER/<processes>/<rank>.pt.
 """
 
+import multiprocessing
 import os
+import socket
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -130,7 +132,7 @@ def em_loop() -> dict[str, Tensor]:
 
 
 def beliefs() -> dict[str, Tensor]:
-    context, settings = toy_context(), BeliefSettings(epochs=2, batch_size=16, contrastive_weight=0.5)
+    context, settings = toy_context(), BeliefSettings(epochs=1, batch_size=16, contrastive_weight=0.5)
     encoder = contrastive_net("small", context)
     net = scanmix_net("small", IMAGES.classes, context, 1)
     load_backbone(net, encoder)
@@ -181,8 +183,31 @@ def sentence(failing: Callable[[], object]) -> str:
     return ""
 
 
-if __name__ == "__main__":
-    torch.set_num_threads(1)
+def work(rank: int, count: int, port: int, folder: Path) -> None:
+    """One of `count` processes."""
+    place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    os.environ.update({name: str(value) for name, value in place.items()})
     with parallel.joined("cpu"):
         own = {"parts": everything(), "messages": messages()}
-        torch.save(own, Path(sys.argv[1]) / f"{os.environ['RANK']}.pt")
+        torch.save(own, folder / f"{rank}.pt")
+
+
+def run_together(count: int, folder: Path) -> None:
+    """Fork: what takes longest at the start of a process, importing, is done already."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder.mkdir()
+    context = multiprocessing.get_context("fork")
+    started = [context.Process(target=work, args=(rank, count, port, folder)) for rank in range(count)]
+    for process in started:
+        process.start()
+    for process in started:
+        process.join()
+    assert not any(process.exitcode for process in started)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    for processes in (2, 4):
+        run_together(processes, Path(sys.argv[1]) / str(processes))

@@ -1,33 +1,18 @@
 """Several processes that share a run give what one process gives, and end together."""
 
-import signal
+import os
+import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import shared_parts
 import torch
 from torch import Tensor
 
-from scanmix_cli.engine.launch import launch
-
 Found = dict[str, dict[str, Tensor]]
 # Sums in another order; a stage multiplies the differences from step to step.
 TOLERANCE, STAGES = {"gathered": 1e-6, "norms": 1e-5}, 2e-3
-
-
-@contextmanager
-def same_signal_handlers() -> Iterator[None]:
-    """The agent that watches over processes sets handlers of its own and leaves them behind."""
-    kept = {
-        number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +20,19 @@ def alone() -> Found:
     return shared_parts.everything()
 
 
-@pytest.fixture(scope="module", params=[2, 4], ids=["two processes", "four processes"])
-def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict]:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the processes left what they found."""
     folder = tmp_path_factory.mktemp("shared")
-    with same_signal_handlers():
-        assert launch(request.param, [sys.executable, shared_parts.__file__, str(folder)], "") == 0
-    return [torch.load(folder / f"{rank}.pt", weights_only=True) for rank in range(request.param)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, shared_parts.__file__, str(folder)], check=True, env=environment)
+    return folder
+
+
+@pytest.fixture(params=[2, 4], ids=["two processes", "four processes"])
+def shared(request: pytest.FixtureRequest, folder: Path) -> list[dict]:
+    count = request.param
+    return [torch.load(folder / str(count) / f"{rank}.pt", weights_only=True) for rank in range(count)]
 
 
 def differences(found: dict[str, Tensor], expected: dict[str, Tensor]) -> dict[str, float]:
