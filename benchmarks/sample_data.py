@@ -31,8 +31,9 @@ from scanmix_cli.profiles import fast
 from scanmix_cli.report.files import cleaned_labels
 from scanmix_cli.report.table import build_report
 from scanmix_cli.workflow.classifier import make_classifier
+from scanmix_cli.workflow.facts import train_rows
 from scanmix_cli.workflow.request import read_request
-from scanmix_cli.workflow.train import image_set, train_rows
+from scanmix_cli.workflow.sets import image_set
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DIGITS = REPOSITORY / "sample_data" / "digits"

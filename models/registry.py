@@ -6,6 +6,8 @@ from importlib import import_module
 from torch import nn
 
 TIMM_PREFIX = "timm:"
+ADAPTER_PREFIX = "adapter:"  # and the number of features: trained in place of a backbone on those of a still encoder
+STILL_PREFIX = "still:"  # and a backbone: that one under an adapter
 
 _CLASSES = {  # module and class
     "small": ("small", "SmallResNet"),
@@ -20,9 +22,18 @@ BACKBONES = tuple(_CLASSES)
 def build_backbone(name: str) -> nn.Module:
     """An untrained backbone: forward (B, 3, H, W) -> (B, features), attribute `features` (int).
 
-    `name` is one of `BACKBONES`, or "timm:NAME" for any model of timm. Weights are drawn from torch's CPU generator.
+    `name` is one of `BACKBONES`, or "timm:NAME" for any model of timm; "adapter:D" and "still:NAME" are what a run with
+    a still encoder trains and keeps. Weights are drawn from torch's CPU generator.
     Raises ValueError for any other name, with the known and the nearest ones.
     """
+    if name.startswith(ADAPTER_PREFIX):
+        from .still import Adapter
+
+        return Adapter(int(name.removeprefix(ADAPTER_PREFIX)))
+    if name.startswith(STILL_PREFIX):
+        from .still import Embedding, StillBackbone
+
+        return StillBackbone(Embedding(build_backbone(name.removeprefix(STILL_PREFIX))))
     if name.startswith(TIMM_PREFIX):
         from .timm_backbone import TimmBackbone
 

@@ -45,6 +45,14 @@ def train(
             rich_help_panel=SCHEDULE,
         ),
     ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|NAME",
+            help="Outside weights: a file, a timm name, efficientnet-lite0, auto or none.",
+            rich_help_panel=SCHEDULE,
+        ),
+    ] = None,
     image_size: Annotated[
         int | None, typer.Option(min=8, metavar="N", help="Pixels a side to train at.", rich_help_panel=SCHEDULE)
     ] = None,
@@ -128,6 +136,7 @@ def train(
     chosen = {
         "profile": profile,
         "backbone": backbone,
+        "weights": weights,
         "image_size": image_size,
         "epochs": epochs,
         "pretrain_epochs": pretrain_epochs,

@@ -48,12 +48,18 @@ class Verdicts:
 
 
 def judge(
-    evidence: Evidence, labels: np.ndarray, neighbors: np.ndarray | None, *, threshold: float = 0.5, seed: int = 0
+    evidence: Evidence,
+    labels: np.ndarray,
+    neighbors: np.ndarray | None,
+    *,
+    regression: np.ndarray | None = None,
+    threshold: float = 0.5,
+    seed: int = 0,
 ) -> Verdicts:
     """Verdicts for N images out of the evidence of the whole run.
 
-    labels int64 (N,), -1 where unlabelled; neighbors int64 (N, K) row numbers within the N, or None; seed: of the
-    sample that the model is fitted to in large sets.
+    labels int64 (N,), -1 where unlabelled; neighbors int64 (N, K) row numbers within the N, or None; regression
+    float (N, C), see `regression.leave_one_out`, or None; seed: of the sample that the model is fitted to in large sets.
 
     A model of wrong labels (`noise_model`) weighs what the networks said, over all epochs and at the end, and what the
     neighbours are labelled; the true class's probabilities that come of it decide everything else, so the score, the
@@ -64,7 +70,7 @@ def judge(
     """
     _check(evidence)
     n, labelled = evidence.observations, labels >= 0
-    witnesses = Witnesses.of(evidence, labels, neighbors)
+    witnesses = Witnesses.of(evidence, labels, neighbors, regression)
     fitted = fit_noise(witnesses, seed) if labelled.any() else None
     truth = _truth(witnesses, fitted)
     p_mislabeled = np.zeros(len(labels))

@@ -19,10 +19,17 @@ class Witnesses:
     final: np.ndarray  # float32 (N, C): the ensemble's at the end
     labels: np.ndarray  # int64 (N,), -1 unlabelled
     neighbors: np.ndarray | None
+    regression: np.ndarray | None = None  # float32 (N, C): of a leave-one-out regression on still features
     learned_by_heart: float | None = None  # share of wrong labels by the loss mixture, where the networks fit them too
 
     @classmethod
-    def of(cls, evidence: Evidence, labels: np.ndarray, neighbors: np.ndarray | None) -> "Witnesses":
+    def of(
+        cls,
+        evidence: Evidence,
+        labels: np.ndarray,
+        neighbors: np.ndarray | None,
+        regression: np.ndarray | None = None,
+    ) -> "Witnesses":
         mean = evidence.probability_sum / np.float32(evidence.observations)
         final = evidence.final_probability.astype(np.float32)
         known = labels >= 0
@@ -31,7 +38,7 @@ class Witnesses:
         by_heart = None
         if gain[1] - gain[0] >= BY_HEART:
             by_heart = float(1 - evidence.posterior_sum[known].mean() / evidence.observations)
-        return cls(mean, final, labels, neighbors, by_heart)
+        return cls(mean, final, labels, neighbors, regression, by_heart)
 
     def full(self, rows: np.ndarray) -> np.ndarray:
         """float32 (K, n, C) of the images `rows`: all that is known. Mean and final log-probabilities, the final ones
@@ -39,11 +46,18 @@ class Witnesses:
         known = [_log(self.mean[rows])]
         if self.learned_by_heart is None:
             known.append(_log(self.final[rows]))
+        if self.regression is not None:
+            known.append(_log(self.regression[rows]))
         return np.stack(known if self.neighbors is None else [*known, self.votes(rows)])
 
     def around(self, rows: np.ndarray) -> np.ndarray:
-        """float32 (1, n, C): log of the neighbours' mean probabilities, which the image's own label has hardly touched,
-        since no network was trained on it there; without neighbours the image's own."""
+        """float32 (K, n, C): log of the neighbours' mean probabilities, which the image's own label has hardly touched,
+        since no network was trained on it there; without neighbours the image's own. The regression has no part of
+        the own label either."""
+        around = self._around(rows)
+        return around if self.regression is None else np.concatenate([around, _log(self.regression[rows])[None]])
+
+    def _around(self, rows: np.ndarray) -> np.ndarray:
         if self.neighbors is None:
             return _log(self.mean[rows])[None]
         near = self.neighbors[rows]

@@ -9,8 +9,10 @@ from torch import Tensor
 from scanmix_cli.engine.context import Context
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.evidence.evidence import Evidence
+from scanmix_cli.evidence.regression import corrected_labels, leave_one_out
 from scanmix_cli.method.belief_loop import run_belief_loop
 from scanmix_cli.method.elr import train_elr
+from scanmix_cli.method.features import FeatureSet
 from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.learner import make_learner
 from scanmix_cli.method.moco import train_moco
@@ -30,11 +32,13 @@ from scanmix_cli.models.network import ContrastiveNet, ScanMixNet
 @dataclass(frozen=True)
 class Outcome:
     """Trained networks (their summed logits classify), what was learned about the labels (None for clustering alone)
-    and the neighbours int64 (N, K) where they were mined."""
+    the neighbours int64 (N, K) where they were mined, and what a leave-one-out regression on the features of a still
+    encoder says of every image, float32 (N, C)."""
 
     nets: list[ScanMixNet]
     evidence: Evidence | None
     neighbors: Tensor | None
+    regression: Tensor | None = None
 
 
 def pretrain(images: ImageSet, profile: Profile, context: Context) -> ContrastiveNet:
@@ -51,14 +55,19 @@ def pretrain(images: ImageSet, profile: Profile, context: Context) -> Contrastiv
 
 
 def neighbors_of(
-    encoder: ContrastiveNet, images: ImageSet, profile: Profile, monitor: Monitor, context: Context
+    encoder: ContrastiveNet | None, images: ImageSet, profile: Profile, monitor: Monitor, context: Context
 ) -> Tensor:
-    """Stage B: mined neighbours, int64 (N, K)."""
+    """Stage B: mined neighbours, int64 (N, K); a still encoder's features need no encoder."""
     settings = profile.neighbors
 
     def mine() -> Tensor:
-        function = encoder.features if settings.features == "backbone" else encoder
-        features = torch.nn.functional.normalize(forward_all(function, encoder, images, context), dim=1)
+        if isinstance(images, FeatureSet):
+            features = images.mean_features()
+        else:
+            assert encoder is not None
+            function = encoder.features if settings.features == "backbone" else encoder
+            features = forward_all(function, encoder, images, context)
+        features = torch.nn.functional.normalize(features, dim=1)
         return mine_neighbors(features, settings.count, settings.include_self)
 
     for _ in context.epochs("neighbors", 1):
@@ -69,7 +78,10 @@ def neighbors_of(
 def scanmix(
     images: ImageSet, profile: Profile, monitor: Monitor, context: Context, encoder: ContrastiveNet | None
 ) -> Outcome:
-    """The paper's method: every stage that the profile has. `encoder` skips the contrastive stage."""
+    """The paper's method: every stage that the profile has. `encoder` skips the contrastive stage, and so do
+    features of a still encoder."""
+    if isinstance(images, FeatureSet):
+        return _on_features(images, profile, monitor, context)
     encoder = encoder or pretrain(images, profile, context)
     if profile.beliefs is not None:
         return _on_beliefs(profile.beliefs, encoder, images, profile, monitor, context)
@@ -198,8 +210,34 @@ def _two_networks(
     profile: Profile,
     monitor: Monitor,
     context: Context,
+    regression: Tensor | None = None,
 ) -> Outcome:
+    """Warm-up and EM loop. Features of a still encoder are learned by heart in an epoch, right or wrong labels: there
+    the networks warm up on the labels that the leave-one-out regression (N, C) makes of the given ones."""
     learners = [make_learner(net, profile, context) for net in nets]
-    warm_up(learners, images, profile.warmup, monitor, context)
+    first = images
+    if regression is not None:
+        right = corrected_labels(regression.cpu().numpy(), images.labels.cpu().numpy())
+        first = replace(images, labels=torch.from_numpy(right).to(context.device))
+    warm_up(learners, first, profile.warmup, monitor, context)
     evidence = run_em_loop(learners, images, neighbors, profile, monitor, context)
     return Outcome(nets, evidence, neighbors)
+
+
+def _on_features(features: FeatureSet, profile: Profile, monitor: Monitor, context: Context) -> Outcome:
+    """ScanMix on the features of a still encoder: the networks are adapters, and a regression takes the first look."""
+    neighbors = neighbors_of(None, features, profile, monitor, context)
+    regression = _regression(features, context)
+    nets = _pair(features, profile, context)
+    outcome = _two_networks(nets, features, neighbors, profile, monitor, context, regression)
+    return replace(outcome, regression=regression)
+
+
+def _regression(images: FeatureSet, context: Context) -> Tensor:
+    """What the features say of every image's class without its own label, float32 (N, C)."""
+
+    def compute() -> Tensor:
+        features, labels = images.mean_features().cpu().numpy(), images.labels.cpu().numpy()
+        return torch.from_numpy(leave_one_out(features, labels, images.classes, context.seed))
+
+    return context.once("regression", compute)

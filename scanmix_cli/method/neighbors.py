@@ -1,6 +1,6 @@
 """Stage B: mining of semantic neighbours, the K nearest by cosine similarity in a self-supervised feature space.
 
-Brute force in chunks on an accelerator, faiss on a CPU; memory grows with N x K, never N x N. Processes that share the
+Brute force in chunks on an accelerator, faiss on a CPU (exact up to EXACT_ROWS, above that by cells); memory grows with N x K, never N x N. Processes that share the
 run search for a part of the rows each.
 """
 
@@ -12,6 +12,9 @@ from scanmix_cli.engine.parallel import gather_rows, rows_of_this_process, world
 from scanmix_cli.engine.parts import halving
 
 CHUNK = 4096
+EXACT_ROWS = 100_000  # on a CPU; above that, cells of similar rows are searched, and a neighbour may be missed
+PROBES = 16  # cells searched for each row; where they hold too few others the nearest one, itself, stands in
+ROWS_A_CELL = 40  # rows that an index is trained with, for each cell
 
 
 def mine_neighbors(features: Tensor, count: int, include_self: bool) -> Tensor:
@@ -30,10 +33,16 @@ def mine_neighbors(features: Tensor, count: int, include_self: bool) -> Tensor:
 def _search_cpu(features: Tensor, asking: Tensor, wanted: int) -> Tensor:
     import faiss  # only where it is used: accelerator machines often lack it
 
-    values = np.ascontiguousarray(features.float().numpy())
+    values, rows = (np.ascontiguousarray(part.float().numpy()) for part in (features, asking))
     index = faiss.IndexFlatIP(values.shape[1])
+    if len(values) > EXACT_ROWS:
+        cells = int(4 * len(values) ** 0.5)
+        index = faiss.IndexIVFFlat(index, values.shape[1], cells, faiss.METRIC_INNER_PRODUCT)
+        index.nprobe = PROBES
+        index.train(values[:: max(len(values) // (ROWS_A_CELL * cells), 1)])
     index.add(values)
-    return torch.from_numpy(index.search(np.ascontiguousarray(asking.float().numpy()), wanted)[1].astype(np.int64))
+    near = index.search(rows, wanted)[1].astype(np.int64)
+    return torch.from_numpy(np.where(near < 0, near[:, :1], near))
 
 
 def _search_device(features: Tensor, asking: Tensor, wanted: int) -> Tensor:

@@ -185,6 +185,8 @@ class Profile:
     clustering: ClusteringSettings | None
     beliefs: BeliefSettings | None = None  # not None: `scanmix` is the belief loop, right after pre-training
     supervised: SupervisedSettings = SupervisedSettings()
+    weights: str = ""  # outside weights that the encoder starts from: a name or a file; "": none
+    encoder: Literal["trained", "still"] = "trained"  # "still": the stages train on the features of those weights
     order: Literal["sequential", "parallel"] = "sequential"  # "parallel": both learn from clones of the epoch's start
 
     @property

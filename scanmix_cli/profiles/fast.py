@@ -60,3 +60,16 @@ CPU = replace(
     clustering=ClusteringSettings(batch_size=128),
     supervised=SupervisedSettings(epochs=40, batch_size=64, learning_rate=0.03),
 )
+
+# On the features of an encoder that stands still, on any device: an epoch takes seconds, so there are more of them. The
+# backbone, its weights and their normalisation are those of the run; they are filled in by the plan.
+STILL = replace(
+    CPU,
+    image_size=192,
+    stored_size=192,
+    contrastive=None,
+    scan=None,
+    warmup=WarmupSettings(epochs=3, batch_size=128, learning_rate=0.01, scope="network", view="weak", clip_norm=1.0),
+    mixmatch=replace(CPU.mixmatch, epochs=8, batch_size=64, learning_rate=0.01, rate_drops=(6,), alpha=4.0),
+    encoder="still",
+)

@@ -18,12 +18,16 @@ from scanmix_cli.models.registry import build_backbone
 from scanmix_cli.profiles import fast
 from scanmix_cli.profiles.official import OFFICIAL
 from scanmix_cli.profiles.paper import PAPER
+from scanmix_cli.workflow import still
 from scanmix_cli.workflow.facts import DataFacts
 from scanmix_cli.workflow.request import PROFILES, Given, Request
+from scanmix_cli.workflow.weights import choose_outside, is_named
 
 FORWARD_SHARE = 1 / 3  # cost of a forward pass, as a share of a training pass
 CLEAN_SHARE = 0.7  # assumed share of labels in the clean set, for estimates only
 SAFETY = 0.85  # share of a time budget that training may plan with; the rest is decoding, judging, writing
+STILL_SIZE = 192  # a good part of what weights for 224 pixels can see, at three quarters of the cost
+FEATURES = 2048  # about as many as a still encoder has, for estimates only
 PROBE_IMAGES = {"cpu": 64, "cuda": 512, "mps": 128}
 
 
@@ -52,11 +56,14 @@ def make_plan(
     if given is not None:
         profile, reason = given.profile(profile), "as configured"
     profile = override(profile, request)
+    before: dict[str, float] = {}
     cost = seconds_per_image(profile, compute) / world()
-    seconds = stage_seconds(profile, facts, cost)
+    if profile.encoder == "still":
+        before = {"embedding": facts.images * still.seconds_per_image(profile, compute)}
+    seconds = before | stage_seconds(profile, facts, cost)
     if request.time_budget > 0 and not resumed:
         profile, shrunk = fit_budget(profile, sum(seconds.values()), request.time_budget * SAFETY)
-        seconds = stage_seconds(profile, facts, cost)
+        seconds = before | stage_seconds(profile, facts, cost)
         reason += ", schedule shortened to the time budget" if shrunk else ""
     return Plan(profile, reason, seconds)
 
@@ -73,6 +80,8 @@ def check_names(request: Request) -> None:
                 build_backbone(request.backbone)
         except ValueError as error:
             raise SettingsError(str(error)) from None
+    if is_named(request.weights):
+        choose_outside(request.weights, request.backbone)
 
 
 def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tuple[Profile, str]:
@@ -80,15 +89,36 @@ def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tupl
     if request.profile in ("official", "paper"):
         row = "cifar10" if facts.short_side <= 96 else "webvision"
         table = OFFICIAL if request.profile == "official" else PAPER
-        return table[row], f"the {request.profile} settings of the {row} benchmark"
+        return start_from(table[row], request), f"the {request.profile} settings of the {row} benchmark"
     base = fast.GPU if compute.accelerated else fast.CPU
     size, why_size = _image_size(facts.short_side, compute)
+    if is_named(request.weights):
+        base, size = fast.STILL, STILL_SIZE
     profile = replace(base, name=request.profile, image_size=size, stored_size=size)
-    if size > 64 and compute.accelerated:
+    if is_named(request.weights):
+        profile = start_from(profile, request)
+        why_size += f", features of {request.weights}"
+    elif size > 64 and compute.accelerated:
         profile = replace(profile, backbone="resnet50")
     profile = _with_epochs(profile, facts.images, compute)
     place = "a GPU" if compute.accelerated else "a CPU"
     return profile, f"{facts.images} images of {facts.classes} classes, {why_size}, on {place}"
+
+
+def start_from(profile: Profile, request: Request) -> Profile:
+    """The profile with the outside weights that were asked for in the place of its contrastive stage."""
+    if not is_named(request.weights):
+        return profile
+    outside = choose_outside(request.weights, request.backbone)
+    return replace(
+        profile,
+        backbone=outside.backbone,
+        weights=outside.name,
+        mean=outside.mean,
+        std=outside.std,
+        contrastive=None,
+        neighbors=replace(profile.neighbors, features="backbone"),
+    )
 
 
 def _image_size(short_side: int, compute: Compute) -> tuple[int, str]:
@@ -100,6 +130,8 @@ def _image_size(short_side: int, compute: Compute) -> tuple[int, str]:
 def _with_epochs(profile: Profile, images: int, compute: Compute) -> Profile:
     """Small sets get more epochs and large ones fewer, around the schedule that the profile holds for its own size."""
     typical = 50_000 if compute.accelerated else 1_200
+    if profile.encoder == "still":
+        typical = 4_000
     factor = min(max((typical / max(images, 1)) ** 0.7, 0.1), 4.0)
     return scale_epochs(profile, factor)
 
@@ -192,10 +224,11 @@ def seconds_per_image(profile: Profile, compute: Compute) -> float:
     runs here may be over soon."""
     size, device = profile.image_size, compute.device
     with seeded(0):
-        net = placed(build_backbone(profile.backbone), device)
+        net = placed(build_backbone(f"adapter:{FEATURES}" if profile.encoder == "still" else profile.backbone), device)
+    shape = (FEATURES, 1, 1) if profile.encoder == "still" else (3, size, size)
 
     def measure(count: int) -> float:
-        batch = to_layout(torch.zeros(count, 3, size, size, device=device))
+        batch = to_layout(torch.zeros(count, *shape, device=device))
         times = []
         for _ in range(6):
             began = time.perf_counter()

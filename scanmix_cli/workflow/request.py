@@ -22,6 +22,7 @@ class Request:
 
     profile: str = "auto"
     backbone: str = ""
+    weights: str = "auto"  # outside weights: auto, none, a file or a name, see `workflow.weights`
     image_size: int = 0
     epochs: int = 0
     pretrain_epochs: int = 0
@@ -95,7 +96,13 @@ def read_request(config: Path | None, chosen: dict[str, Any]) -> tuple[Request, 
         if set(given.table) == {
             field.name for field in fields(Profile)
         }:  # resolved: the request that led to it is spent
-            request = replace(
-                request, epochs=0, pretrain_epochs=0, batch_size=0, backbone="", image_size=0, time_budget=0.0
-            )
+            spent: dict[str, Any] = {
+                "epochs": 0,
+                "pretrain_epochs": 0,
+                "batch_size": 0,
+                "image_size": 0,
+                "backbone": "",
+                "weights": "",
+            }
+            request = replace(request, **spent, time_budget=0.0)
     return from_table(Request, asked, "options", request), given

@@ -49,11 +49,13 @@ from scanmix_cli.report.table import build_report
 from scanmix_cli.report.thumbnails import from_pixels, from_run
 from scanmix_cli.version import __version__
 from scanmix_cli.workflow.classifier import Classifier, make_classifier, save_classifier
-from scanmix_cli.workflow.facts import facts_of, train_rows
+from scanmix_cli.workflow.facts import facts_of
+from scanmix_cli.workflow.measured import decide_weights
 from scanmix_cli.workflow.outlook import describe_plan, device_name
 from scanmix_cli.workflow.plan import Plan, check_names, make_plan
 from scanmix_cli.workflow.request import Given, Request
 from scanmix_cli.workflow.reviewed import TrainingLabels, given_labels, read_reviewed
+from scanmix_cli.workflow.sets import make_sets
 
 OTHER_SHARE = 0.03  # of a time budget: pixels, verdicts and files after training
 
@@ -111,7 +113,10 @@ def train(
         samples, labels = read_reviewed(Path(request.reviewed), samples)
     pixels = writer_first(lambda: load(SCAN_SIZE))
     require_readable(samples, pixels)
-    plan = from_writer(lambda: make_plan(request, facts_of(samples, pixels), compute, given, destination.resume))
+    facts = facts_of(samples, pixels)
+    if given is None:
+        request = decide_weights(request, samples, pixels, facts, compute, reporter)
+    plan = from_writer(lambda: make_plan(request, facts, compute, given, destination.resume))
     identity = identity_of(samples, labels, pixels, plan.profile, request.seed, compute)
     kept = destination.path / "checkpoints"
     if destination.resume:
@@ -196,6 +201,7 @@ class Trained:
     """The method's outcome for the readable training images (N); test accuracies, {} without a held-out part."""
 
     outcome: Outcome
+    classifier: Classifier
     embedding: tuple[np.ndarray, np.ndarray]  # images int64 (M,) among the N, and their places float32 (M, 2)
     rows: np.ndarray  # int64 (N,): row of each image in the Samples table
     given: TrainingLabels
@@ -204,18 +210,14 @@ class Trained:
 
 def learn(samples: Samples, labels: TrainingLabels, pixels: Pixels, profile: Profile, context: Context) -> Trained:
     """Run ScanMix on the readable training images that were not dropped."""
-    everything, ids = train_rows(samples, pixels), labels.ids
-    rows = everything[~labels.dropped[everything]]
-    images = image_set(pixels, rows, ids, samples, profile, context)
-    if labels.trusted.any():
-        images = replace(images, trusted=torch.from_numpy(labels.trusted[rows]).to(context.device))
-    others = np.setdiff1d(pixels.rows, everything, assume_unique=True)
-    others = others[ids[others] >= 0]
-    held_out = image_set(pixels, others, ids, samples, profile, context) if len(others) else None
-    monitor = Monitor(held_out)
-    outcome = METHODS["scanmix"](images, profile, monitor, context, None)
-    embedding = _embed(outcome, images, context)
-    return Trained(outcome, embedding, rows, labels, monitor.test(outcome.nets, context))
+    sets = make_sets(samples, labels, pixels, profile, context)
+    monitor = Monitor(sets.held_out)
+    outcome = METHODS["scanmix"](sets.images, sets.profile, monitor, context, sets.encoder)
+    embedding, test = _embed(outcome, sets.images, context), monitor.test(outcome.nets, context)
+    classifier = make_classifier(
+        sets.whole(outcome.nets), replace(profile, backbone=sets.whole_backbone), samples.classes
+    )
+    return Trained(outcome, classifier, embedding, sets.rows, labels, test)
 
 
 def _embed(outcome: Outcome, images: ImageSet, context: Context) -> tuple[np.ndarray, np.ndarray]:
@@ -225,21 +227,6 @@ def _embed(outcome: Outcome, images: ImageSet, context: Context) -> tuple[np.nda
     chosen = images.subset(torch.from_numpy(rows).to(context.device))
     features = forward_all(net.features, net, chosen, context)
     return rows, project(features.cpu().numpy(), context.seed)
-
-
-def image_set(
-    pixels: Pixels, rows: np.ndarray, ids: np.ndarray, samples: Samples, profile: Profile, context: Context
-) -> ImageSet:
-    """Rows int64 (n,) of the pixel cache as tensors on the device; ids int64 (rows of the table,) are the labels."""
-    chosen = np.ascontiguousarray(pixels.images[np.searchsorted(pixels.rows, rows)])
-    return ImageSet(
-        torch.from_numpy(chosen).to(context.device),
-        torch.from_numpy(ids[rows]).to(context.device),
-        len(samples.classes),
-        profile.image_size,
-        profile.mean,
-        profile.std,
-    )
 
 
 def conclude(
@@ -257,13 +244,13 @@ def conclude(
     assert outcome.evidence is not None
     neighbors = None if outcome.neighbors is None else outcome.neighbors.cpu().numpy()
     labels = trained.given.ids[trained.rows]
-    verdicts = judge(outcome.evidence, labels, neighbors)
+    regression = None if outcome.regression is None else outcome.regression.cpu().numpy()
+    verdicts = judge(outcome.evidence, labels, neighbors, regression=regression)
     save_evidence(path / EVIDENCE, outcome.evidence, trained.rows, labels, neighbors, trained.embedding)
-    classifier = make_classifier(outcome.nets, plan.profile, samples.classes)
-    note = save_classifier(path / "model", classifier)
+    note = save_classifier(path / "model", trained.classifier)
     if note.problem:
         context.reporter.message(f"warning: {note.problem}")
-    others = _predict_others(pixels, trained.rows, classifier, context)
+    others = _predict_others(pixels, trained.rows, trained.classifier, context)
     report = build_report(samples, pixels, verdicts, trained.rows, others, exact_duplicates(pixels))
     report = apply_decisions(report, trained.given.decisions)
     trained.given.carry_on(path)
@@ -271,6 +258,7 @@ def conclude(
         **trained.given.counts(),
         "profile": plan.profile.name,
         "backbone": plan.profile.backbone,
+        "weights": plan.profile.weights,
         "image_size": plan.profile.image_size,
         "accuracy": {name: round(value, 6) for name, value in trained.test.items()},
         "seed": context.seed,

@@ -1,0 +1,96 @@
+"""What the method trains on, out of the table and the pixels: images, or features of an encoder that stands still."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scanmix_cli.data.pixels import Pixels
+from scanmix_cli.data.samples import Samples
+from scanmix_cli.engine.context import Context
+from scanmix_cli.method.images import ImageSet
+from scanmix_cli.method.networks import contrastive_net
+from scanmix_cli.method.settings import Profile
+from scanmix_cli.models.network import ContrastiveNet, ScanMixNet
+from scanmix_cli.models.registry import ADAPTER_PREFIX, STILL_PREFIX
+from scanmix_cli.workflow.facts import train_rows
+from scanmix_cli.workflow.reviewed import TrainingLabels
+from scanmix_cli.workflow.still import RowsOf, StillEncoder
+from scanmix_cli.workflow.weights import choose_outside, load_encoder
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Training images (N) and held-out ones for the method; `profile` names the network that it trains."""
+
+    rows: np.ndarray  # int64 (N,): row of each training image in the Samples table
+    images: ImageSet
+    held_out: ImageSet | None
+    profile: Profile
+    encoder: ContrastiveNet | None  # with outside weights, where one is trained further
+    whole: Callable[[list[ScanMixNet]], list[ScanMixNet]]  # the method's networks as networks of images
+    whole_backbone: str  # what those are called
+
+
+def make_sets(samples: Samples, labels: TrainingLabels, pixels: Pixels, profile: Profile, context: Context) -> Sets:
+    """The readable training images that were not dropped, and the readable held-out images with a label."""
+    everything, ids = train_rows(samples, pixels), labels.ids
+    rows = everything[~labels.dropped[everything]]
+    others = np.setdiff1d(pixels.rows, everything, assume_unique=True)
+    others = others[ids[others] >= 0]
+    make = _of_features if profile.encoder == "still" else _of_images
+    sets = make(samples, pixels, rows, others, ids, profile, context)
+    if labels.trusted.any():
+        trusted = torch.from_numpy(labels.trusted[rows]).to(context.device)
+        return replace(sets, images=replace(sets.images, trusted=trusted))
+    return sets
+
+
+def image_set(
+    pixels: Pixels, rows: np.ndarray, ids: np.ndarray, samples: Samples, profile: Profile, context: Context
+) -> ImageSet:
+    """Rows int64 (n,) of the pixel cache as tensors on the device; ids int64 (rows of the table,) are the labels."""
+    found = torch.from_numpy(RowsOf(pixels, rows)[:]).to(context.device)
+    numbers = torch.from_numpy(ids[rows]).to(context.device)
+    return ImageSet(found, numbers, len(samples.classes), profile.image_size, profile.mean, profile.std)
+
+
+def _of_images(
+    samples: Samples,
+    pixels: Pixels,
+    rows: np.ndarray,
+    others: np.ndarray,
+    ids: np.ndarray,
+    profile: Profile,
+    context: Context,
+) -> Sets:
+    encoder = None
+    if profile.weights:
+        encoder = contrastive_net(profile.backbone, context)
+        outside = load_encoder(choose_outside(profile.weights, profile.backbone))
+        encoder.backbone.load_state_dict(outside.state_dict())
+    images = image_set(pixels, rows, ids, samples, profile, context)
+    held_out = image_set(pixels, others, ids, samples, profile, context) if len(others) else None
+    return Sets(rows, images, held_out, profile, encoder, lambda nets: nets, profile.backbone)
+
+
+def _of_features(
+    samples: Samples,
+    pixels: Pixels,
+    rows: np.ndarray,
+    others: np.ndarray,
+    ids: np.ndarray,
+    profile: Profile,
+    context: Context,
+) -> Sets:
+    encoder, classes = StillEncoder(profile, context.compute), len(samples.classes)
+
+    def labels_of(chosen: np.ndarray) -> Tensor:
+        return torch.from_numpy(ids[chosen])
+
+    images = encoder.train_set(RowsOf(pixels, rows), labels_of(rows), classes, context)
+    held_out = encoder.other_set(RowsOf(pixels, others), labels_of(others), classes) if len(others) else None
+    own = replace(profile, backbone=f"{ADAPTER_PREFIX}{images.pixels.shape[2]}")
+    return Sets(rows, images, held_out, own, None, encoder.joined, f"{STILL_PREFIX}{profile.backbone}")

@@ -1,0 +1,106 @@
+"""Runs whose encoder stands still: its features in, a classifier of images out."""
+
+import copy
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from scanmix_cli.augment.pipelines import build_view
+from scanmix_cli.data.pixels import Pixels
+from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.device import Compute, seeded
+from scanmix_cli.method.features import FeatureSet
+from scanmix_cli.method.images import to_layout
+from scanmix_cli.method.networks import placed
+from scanmix_cli.method.settings import Profile
+from scanmix_cli.models.network import ScanMixNet
+from scanmix_cli.models.registry import build_backbone
+from scanmix_cli.models.still import Embedding, StillBackbone
+from scanmix_cli.workflow.views import views_of
+from scanmix_cli.workflow.weights import choose_outside, load_encoder
+
+CHUNK = 4096  # images whose features are centred at once
+VIEWS = 2  # of every image: as it is, and mirrored
+BATCH = {"cpu": 32, "cuda": 512, "mps": 64}  # images; 32 pictures stay in a CPU's cache
+
+
+class StillEncoder:
+    """The embedding of outside weights, and the features that it gives the images of a run."""
+
+    def __init__(self, profile: Profile, compute: Compute) -> None:
+        self.profile, self.compute = profile, compute
+        backbone = load_encoder(choose_outside(profile.weights, profile.backbone))
+        self.embedding = placed(Embedding(backbone), compute.device).eval()
+
+    def raw(self, images: "RowsOf", views: int = VIEWS) -> Tensor:
+        """float16 (N, views, D) on the CPU, not centred yet; pixels are read a batch at a time from where they lie."""
+        size, mean, std = self.profile.image_size, self.profile.mean, self.profile.std
+        view, step = build_view("test", size, mean, std), BATCH[self.compute.device.type]
+        result = torch.empty(len(images), views, len(self.embedding.center), dtype=torch.float16)
+        for start in range(0, len(images), step):
+            pixels = torch.from_numpy(images[start : start + step]).to(self.compute.device)
+            with torch.inference_mode(), self.compute.autocast():
+                for k, seen in enumerate(views_of(view(pixels, None), views)):
+                    result[start : start + len(pixels), k] = self.embedding.raw(to_layout(seen)).half().cpu()
+        return result
+
+    def train_set(self, images: "RowsOf", labels: Tensor, classes: int, context: Context) -> FeatureSet:
+        """Training images with labels int64 (N,), -1 where unlabelled; sets the embedding's centre."""
+        for _ in context.epochs("embedding", 1):
+            context.once("features", lambda: self.raw(images))
+        raw = context.once("features", lambda: self.raw(images))
+        self.embedding.center.copy_(raw[:, 0].float().mean(0))
+        return self._set(raw, labels, classes)
+
+    def other_set(self, images: "RowsOf", labels: Tensor, classes: int) -> FeatureSet:
+        """Held-out images, by the centre of the training images."""
+        return self._set(self.raw(images), labels, classes)
+
+    def _set(self, raw: Tensor, labels: Tensor, classes: int) -> FeatureSet:
+        device = self.compute.device
+        features = torch.empty_like(raw)
+        for part, result in zip(raw.split(CHUNK), features.split(CHUNK), strict=True):
+            flat = self.embedding.centered(part.to(device).float().flatten(0, 1))
+            result.copy_(flat.view(part.shape))
+        return FeatureSet(features.to(device), labels.to(device), classes, 1, self.profile.mean, self.profile.std)
+
+    def joined(self, nets: list[ScanMixNet]) -> list[ScanMixNet]:
+        """Networks of images out of networks of features: the embedding, then each network's adapter and heads."""
+        result = []
+        for net in nets:
+            adapter: Any = net.backbone
+            backbone = StillBackbone(copy.deepcopy(self.embedding), adapter)  # files refuse tensors that are shared
+            whole = ScanMixNet(backbone, net.class_head.out_features)
+            whole.class_head, whole.cluster_head = net.class_head, net.cluster_head
+            result.append(whole)
+        return result
+
+
+def seconds_per_image(profile: Profile, compute: Compute) -> float:
+    """Measured seconds of all views of one image through the encoder, whatever its weights."""
+    with seeded(0):
+        embedding = placed(Embedding(build_backbone(profile.backbone)), compute.device).eval()
+    batch = to_layout(torch.zeros(8, 3, profile.image_size, profile.image_size, device=compute.device))
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        with torch.inference_mode(), compute.autocast():
+            embedding(batch).sum().item()  # waits for the device
+        times.append(time.perf_counter() - began)
+    return VIEWS * min(times[1:]) / len(batch)
+
+
+class RowsOf:
+    """Images at `rows` int64 (N,) of the table as uint8 (N, 3, S, S), read from the pixel cache only where sliced."""
+
+    def __init__(self, pixels: Pixels, rows: np.ndarray) -> None:
+        self.images, self.places = pixels.images, np.searchsorted(pixels.rows, rows)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, part: slice) -> np.ndarray:
+        return np.ascontiguousarray(self.images[self.places[part]])

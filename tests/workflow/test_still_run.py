@@ -1,0 +1,84 @@
+"""A whole run on the features of outside weights, from the command line to new predictions."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from scanmix_cli.data.sources import read_samples
+from scanmix_cli.engine.device import choose_compute
+from scanmix_cli.engine.progress import Silent
+from scanmix_cli.models.registry import build_backbone
+from scanmix_cli.workflow import measured
+from scanmix_cli.workflow.facts import DataFacts
+from scanmix_cli.workflow.predict import predict
+from scanmix_cli.workflow.request import Request, read_request
+from scanmix_cli.workflow.train import Destination, train
+
+TINY = "timm:test_efficientnet"
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> Path:
+    torch.manual_seed(0)
+    path = tmp_path / "tiny.safetensors"
+    save_file(build_backbone(TINY).state_dict(), path)
+    return path
+
+
+def run(data: Path, out: str, **options: object) -> dict:
+    request = Request(device="cpu", image_size=32, epochs=3, **options)  # type: ignore[arg-type]
+    return train(read_samples(data), request, Destination(Path(out), keep_checkpoints=False), Silent()).summary
+
+
+def test_features_are_computed_once_and_the_model_takes_images(squares: Path, weights: Path) -> None:
+    summary = run(squares, "run", weights=str(weights), backbone=TINY)
+    assert (summary["weights"], summary["backbone"]) == (str(weights), TINY)
+    with open("run/metrics.csv", newline="") as file:
+        stages = [row["stage"] for row in csv.DictReader(file)]
+    assert list(dict.fromkeys(stages)) == ["embedding", "neighbors", "warmup", "scanmix"]
+    assert stages.count("scanmix") == 3
+    with open("run/report.csv", newline="") as file:
+        report = [row for row in csv.DictReader(file) if row["split"] == "test"]
+    found = predict(Path("run"), [squares / row["filename"] for row in report], device="cpu")
+    assert found["predicted_label"].tolist() == [row["predicted_label"] for row in report]
+    assert json.loads(Path("run/model/model.json").read_text())["backbone"] == f"still:{TINY}"
+
+
+def test_a_configured_run_keeps_its_weights(squares: Path, weights: Path) -> None:
+    run(squares, "run", weights=str(weights), backbone=TINY)
+    request, given = read_request(Path("run/config.toml"), {"device": "cpu"})
+    again = train(read_samples(squares), request, Destination(Path("again")), Silent(), given).summary
+    assert (again["weights"], again["backbone"]) == (str(weights), TINY)
+    assert Path("again/report.csv").read_bytes() == Path("run/report.csv").read_bytes()
+
+
+def test_auto_measures_both_features_and_says_so(
+    squares: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Spoken(Silent):
+        said = ""
+
+        def message(self, text: str) -> None:
+            self.said += text
+
+    samples = read_samples(squares)
+    monkeypatch.setattr(measured, "is_packaged_installed", lambda: True)
+    monkeypatch.setattr(measured, "PACKAGED", str(weights))
+    shares = iter([0.9, 0.3, 0.5, 0.5])
+    monkeypatch.setattr(measured, "vote_accuracy", lambda *_: next(shares))
+    monkeypatch.setattr(measured, "_features", lambda *_: torch.rand(12, 4))
+    monkeypatch.setattr(measured, "_sample", lambda *_: samples.is_train().nonzero()[0][:12])
+    facts, compute, spoken = DataFacts(30, 3, 64), choose_compute("cpu"), Spoken()
+    monkeypatch.setattr(measured, "choose_profile", lambda *_: [None])
+    better = measured.decide_weights(Request(), samples, None, facts, compute, spoken)  # type: ignore[arg-type]
+    assert better.weights == str(weights)
+    assert "neighbours agree with 90.0% of 12 labels" in spoken.said
+    assert "with 30.0% after a short pre-training of our own" in spoken.said
+    alike = measured.decide_weights(Request(), samples, None, facts, compute, spoken)  # type: ignore[arg-type]
+    assert alike.weights == "none"
+    small = DataFacts(30, 3, 32)  # too small to be measured at all
+    assert measured.decide_weights(Request(), samples, None, small, compute, spoken).weights == "none"  # type: ignore[arg-type]
