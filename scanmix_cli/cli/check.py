@@ -101,12 +101,15 @@ def _problem(samples: Samples, pixels: Pixels) -> str | None:
 def _plan(facts: DataFacts) -> dict[str, Any]:
     """What `train` without further options would choose on this machine, and how long it would take."""
     from scanmix_cli.engine.device import choose_compute  # imports PyTorch: after everything that may go wrong
+    from scanmix_cli.workflow.measured import is_measured
     from scanmix_cli.workflow.outlook import describe_plan, device_name
     from scanmix_cli.workflow.plan import make_plan
     from scanmix_cli.workflow.request import Request
+    from scanmix_cli.workflow.weights import PACKAGED
 
     compute = choose_compute()
     plan = make_plan(Request(), facts, compute)
+    measured = f"; before that it measures whether the weights {PACKAGED} see them better"
     return {
         "profile": plan.profile.name,
         "backbone": plan.profile.backbone,
@@ -114,7 +117,7 @@ def _plan(facts: DataFacts) -> dict[str, Any]:
         "device": device_name(compute.device),
         "seconds": {stage: round(seconds, 1) for stage, seconds in plan.seconds.items()},
         "total_seconds": round(plan.total, 1),
-        "description": describe_plan(plan),
+        "description": describe_plan(plan) + (measured if is_measured(Request(), facts) else ""),
     }
 
 

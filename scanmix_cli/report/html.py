@@ -136,6 +136,7 @@ def _facts(summary: dict[str, Any]) -> dict[str, str]:
         "Data": summary["data"]["root"],
         "Profile": summary.get("profile"),
         "Network": summary.get("backbone"),
+        "Outside weights": summary.get("weights") or None,
         "Seed": summary.get("seed"),
         "Device": summary.get("device"),
         "Time": None if seconds is None else f"{seconds:,.0f} s",

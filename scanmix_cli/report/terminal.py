@@ -104,6 +104,8 @@ def closing_panel(summary: dict[str, Any]) -> str:
         lines.append(
             f"accuracy of the classifier on {counted(counts['held_out'], 'held-out image')} {_percent(accuracy)}"
         )
+    if weights := summary.get("weights"):
+        lines.append(f"outside weights were used: {weights}")
     if counts["unlabelled"]:
         lines.append(f"{counted(counts['unlabelled'], 'unlabelled image')} got a suggested label")
     if counts["unreadable"]:

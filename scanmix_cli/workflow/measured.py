@@ -42,8 +42,7 @@ def decide_weights(
     """The request with `weights` settled: "auto" becomes the packaged weights where they win, else "none"."""
     if request.weights != AUTO:
         return request
-    free = request.profile in ("auto", "fast") and not request.backbone and facts.short_side >= LEAST_SIDE
-    if not (free and is_packaged_installed()):
+    if not is_measured(request, facts):
         return replace(request, weights=NONE)
     chosen = _sample(samples, pixels, request.seed)
     labels = samples.label_ids()
@@ -65,6 +64,12 @@ def decide_weights(
         f"short pre-training of our own; {verdict}"
     )
     return replace(request, weights=PACKAGED if better else NONE)
+
+
+def is_measured(request: Request, facts: DataFacts) -> bool:
+    """Whether "auto" looks at outside weights for this request and these images at all."""
+    free = request.profile in ("auto", "fast") and not request.backbone and facts.short_side >= LEAST_SIDE
+    return request.weights == AUTO and free and is_packaged_installed()
 
 
 def _sample(samples: Samples, pixels: Pixels, seed: int) -> np.ndarray:

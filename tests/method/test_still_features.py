@@ -1,6 +1,7 @@
 """Stored features in the place of images, and what stands for augmentations."""
 
 import torch
+
 from scanmix_cli.method.features import DROPPED, FeatureSet
 
 STORED = torch.tensor([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]).half()  # two images, two views each

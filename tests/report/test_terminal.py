@@ -129,6 +129,11 @@ def test_closing_panel() -> None:
     ]
 
 
+def test_closing_panel_names_outside_weights() -> None:
+    assert "outside weights were used: efficientnet-lite0" in closing_panel(SUMMARY | {"weights": "efficientnet-lite0"})
+    assert "outside weights" not in closing_panel(SUMMARY | {"weights": ""})
+
+
 def test_closing_panel_of_a_clean_set() -> None:
     counts = dict.fromkeys(SUMMARY["counts"], 0) | {"labelled": 100, "cleaned": 100}
     lines = closing_panel(SUMMARY | {"counts": counts}).splitlines()

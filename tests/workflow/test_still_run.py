@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import save_file
+from scanmix_cli.models.registry import build_backbone
 
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.engine.progress import Silent
-from scanmix_cli.models.registry import build_backbone
 from scanmix_cli.workflow import measured
 from scanmix_cli.workflow.facts import DataFacts
 from scanmix_cli.workflow.predict import predict

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import save_file
+from scanmix_cli.models.registry import build_backbone
 
 from scanmix_cli.errors import SettingsError
-from scanmix_cli.models.registry import build_backbone
 from scanmix_cli.workflow import weights
 from scanmix_cli.workflow.weights import choose_outside, load_encoder
 
