@@ -10,6 +10,7 @@ from scanmix_cli.augment.pipelines import View, build_view
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.parallel import gather_rows, own_share, rows_of_this_process
 from scanmix_cli.engine.parts import halving
+from scanmix_cli.method.losses import given_prior
 from scanmix_cli.method.settings import Normalisation
 
 EVALUATION_BATCH = {"cpu": 256, "cuda": 2048, "mps": 512}
@@ -39,6 +40,10 @@ class ImageSet:
     def known(self) -> Tensor:
         """bool (N,): images with a given label."""
         return self.labels >= 0
+
+    def given_prior(self) -> Tensor:
+        """Shares of the classes among the given labels, float32 (C,)."""
+        return given_prior(self.labels, self.classes)
 
     def view(self, name: str) -> View:
         """The augmentation `name`: uint8 (B, 3, H, W), generator -> float32 (B, 3, size, size), normalised."""

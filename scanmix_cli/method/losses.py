@@ -124,6 +124,16 @@ def uniform_prior(classes: int, device: torch.device) -> Tensor:
     return torch.full((classes,), 1.0 / classes, device=device)
 
 
+def given_prior(labels: Tensor, classes: int) -> Tensor:
+    """(C,) class prior from given labels int64 (N,), -1 left out, with one image more of each class.
+
+    Symmetric noise moves the shares of unbalanced classes towards even ones, so this lies between the truth and the
+    uniform prior of the paper.
+    """
+    counts = torch.bincount(labels[labels >= 0], minlength=classes) + 1.0
+    return counts / counts.sum()
+
+
 def cosine_rate(start: float, final_share: float, fraction: float) -> float:
     """Cosine schedule from `start` at fraction 0 to `start * final_share` at fraction 1."""
     final = start * final_share

@@ -61,7 +61,8 @@ class MixMatchStep:
             self.guess_view = Augmentation(images, settings.guess_view, context)
         self.one_hot = nn.functional.one_hot(images.labels.clamp_min(0), images.classes).float()
         self.posterior = torch.zeros(len(images), device=context.device)
-        self.prior = uniform_prior(images.classes, context.device)
+        uniform = settings.prior == "uniform"
+        self.prior = uniform_prior(images.classes, context.device) if uniform else images.given_prior()
         self.captured = context.captured(self.step)
 
     def epoch(self, clean: Tensor, noisy: Tensor, posterior: Tensor, since_warmup: float) -> dict[str, float]:

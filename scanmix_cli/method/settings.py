@@ -110,6 +110,7 @@ class MixMatchSettings:
     mix_unlabelled: bool = True  # False: the WebVision, Red and Clothing1M variant without the unlabelled loss
     view: str = "weak"
     guess_view: str = ""  # views that labels are guessed from; "": those that are trained on
+    prior: Literal["uniform", "given"] = "uniform"  # "given": shares of the given labels, for unbalanced classes
     steps: int = 0  # steps an epoch; 0: one pass over the labelled set
     epoch_images: int = 0  # 0: all; Clothing1M draws a fresh random subset each epoch
 

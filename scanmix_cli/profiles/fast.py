@@ -61,6 +61,30 @@ CPU = replace(
     supervised=SupervisedSettings(epochs=40, batch_size=64, learning_rate=0.03),
 )
 
+# Pictures of more than 64 pixels on a GPU: MoCo-v2, whose queue stands in for large batches that no longer fit, with
+# the paper's settings for WebVision at the rate of a batch of 256; stored an eighth larger than what the views cut out.
+LARGE = replace(
+    GPU,
+    backbone="resnet50",
+    image_size=224,
+    stored_size=256,
+    contrastive=ContrastiveSettings(
+        objective="moco",
+        epochs=200,
+        batch_size=256,
+        learning_rate=0.03,
+        final_rate_share=0.0,
+        temperature=0.2,
+        view="moco",
+    ),
+    neighbors=NeighborSettings(features="backbone"),
+    scan=ScanSettings(epochs=15, batch_size=256, learning_rate=2e-4, view="simclr"),
+    warmup=WarmupSettings(epochs=5, batch_size=128, view="weak-web"),
+    gate=None,
+    mixmatch=replace(GPU.mixmatch, batch_size=64, view="weak-web", guess_view="", prior="given"),
+    clustering=ClusteringSettings(batch_size=128, steps=50, learning_rate=1e-5, view="weak-web"),
+)
+
 # On the features of an encoder that stands still, on any device: an epoch takes seconds, so there are more of them. The
 # backbone, its weights and their normalisation are those of the run; they are filled in by the plan.
 STILL = replace(
@@ -70,6 +94,15 @@ STILL = replace(
     contrastive=None,
     scan=None,
     warmup=WarmupSettings(epochs=3, batch_size=128, learning_rate=0.01, scope="network", view="weak", clip_norm=1.0),
-    mixmatch=replace(CPU.mixmatch, epochs=8, batch_size=64, learning_rate=0.01, rate_drops=(6,), alpha=4.0),
+    mixmatch=MixMatchSettings(
+        epochs=8,
+        batch_size=64,
+        learning_rate=0.01,
+        rate_drops=(6,),
+        lambda_u=10.0,
+        rampup=4,
+        guess_view="weak",
+        prior="given",
+    ),
     encoder="still",
 )

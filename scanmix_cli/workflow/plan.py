@@ -26,6 +26,7 @@ from scanmix_cli.workflow.weights import choose_outside, is_named
 FORWARD_SHARE = 1 / 3  # cost of a forward pass, as a share of a training pass
 CLEAN_SHARE = 0.7  # assumed share of labels in the clean set, for estimates only
 SAFETY = 0.85  # share of a time budget that training may plan with; the rest is decoding, judging, writing
+LARGEST_SMALL = 64  # pixels a side; above it MoCo-v2 and a ResNet-50 take over, as in the paper
 STILL_SIZE = 192  # a good part of what weights for 224 pixels can see, at three quarters of the cost
 FEATURES = 2048  # about as many as a still encoder has, for estimates only
 PROBE_IMAGES = {"cpu": 64, "cuda": 512, "mps": 128}
@@ -94,15 +95,20 @@ def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tupl
     size, why_size = _image_size(facts.short_side, compute)
     if is_named(request.weights):
         base, size = fast.STILL, STILL_SIZE
-    profile = replace(base, name=request.profile, image_size=size, stored_size=size)
+    elif size > LARGEST_SMALL and compute.accelerated:
+        base = fast.LARGE
+    profile = resized(replace(base, name=request.profile), size)
     if is_named(request.weights):
         profile = start_from(profile, request)
         why_size += f", features of {request.weights}"
-    elif size > 64 and compute.accelerated:
-        profile = replace(profile, backbone="resnet50")
     profile = _with_epochs(profile, facts.images, compute)
     place = "a GPU" if compute.accelerated else "a CPU"
     return profile, f"{facts.images} images of {facts.classes} classes, {why_size}, on {place}"
+
+
+def resized(profile: Profile, size: int) -> Profile:
+    """The profile at another size; pixels are stored as much larger than that as they were."""
+    return replace(profile, image_size=size, stored_size=round(size * profile.stored_size / profile.image_size))
 
 
 def start_from(profile: Profile, request: Request) -> Profile:
@@ -164,7 +170,7 @@ def override(profile: Profile, request: Request) -> Profile:
     if request.backbone:
         profile = replace(profile, backbone=request.backbone)
     if request.image_size:
-        profile = replace(profile, image_size=request.image_size, stored_size=request.image_size)
+        profile = resized(profile, request.image_size)
     if request.epochs:
         factor = request.epochs / profile.mixmatch.epochs
         drops = tuple(max(round(drop * factor), 1) for drop in profile.mixmatch.rate_drops)

@@ -134,3 +134,18 @@ def test_clustering_step_passes_over_all_images_unless_limited(steps: int, expec
     assert step.epoch(torch.arange(64), torch.zeros(64, dtype=torch.int64)) == {"loss_clustering": 2.5}
     assert [len(rows) for rows in seen] == [16] * expected
     assert len(torch.cat(seen).unique()) == 16 * expected
+
+
+def test_large_sets_are_searched_by_cells_and_miss_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator().manual_seed(0)
+    centres = torch.randn(40, 16, generator=generator)
+    rows = centres[torch.randint(40, (2000,), generator=generator)] + 0.5 * torch.randn(2000, 16, generator=generator)
+    features = torch.nn.functional.normalize(rows, dim=1)
+    exact = mine_neighbors(features, 10, include_self=True)
+    monkeypatch.setattr(neighbors, "EXACT_ROWS", 1000)
+    monkeypatch.setattr(neighbors, "CHUNK", 700)
+    near = mine_neighbors(features, 10, include_self=True)
+    assert near.shape == exact.shape
+    assert torch.equal(near[:, 0], torch.arange(2000))
+    found = (near[:, :, None] == exact[:, None, :]).any(1).float().mean()
+    assert 0.9 < found < 1.0

@@ -11,6 +11,7 @@ from toy_runs import toy_context
 from scanmix_cli.method.losses import (
     co_guess,
     co_refine,
+    given_prior,
     negative_entropy,
     prior_loss,
     ramp_up,
@@ -103,6 +104,11 @@ def test_unlabelled_loss_is_divided_by_the_classes() -> None:
     assert found.item() == pytest.approx((0.09 + 0.09) / 2 / 2, abs=1e-6)
     four = squared_error(torch.zeros(1, 4), rows((1.0, 0.0, 0.0, 0.0)))
     assert four.item() == pytest.approx((0.75**2 + 3 * 0.25**2) / 4, abs=1e-6)
+
+
+def test_a_given_prior_follows_the_labels_and_leaves_no_class_at_zero() -> None:
+    prior = given_prior(torch.tensor([0, 0, 0, 2, -1]), 4)
+    assert prior.tolist() == [0.5, 0.125, 0.25, 0.125]
 
 
 def test_prior_loss_is_zero_for_a_uniform_mean() -> None:

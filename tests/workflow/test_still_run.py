@@ -56,9 +56,7 @@ def test_a_configured_run_keeps_its_weights(squares: Path, weights: Path) -> Non
     assert Path("again/report.csv").read_bytes() == Path("run/report.csv").read_bytes()
 
 
-def test_auto_measures_both_features_and_says_so(
-    squares: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_measures_both_features_and_says_so(squares: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Spoken(Silent):
         said = ""
 
