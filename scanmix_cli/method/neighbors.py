@@ -1,8 +1,10 @@
 """Stage B: mining of semantic neighbours, the K nearest by cosine similarity in a self-supervised feature space.
 
-Brute force in chunks on an accelerator, faiss on a CPU (exact up to EXACT_ROWS, above that by cells); memory grows with N x K, never N x N. Processes that share the
-run search for a part of the rows each.
+Brute force in chunks on an accelerator, faiss on a CPU (exact up to EXACT_ROWS, above that by cells); memory grows with
+N x K, never N x N. Processes that share the run search for a part of the rows each.
 """
+
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,10 +36,11 @@ def _search_cpu(features: Tensor, asking: Tensor, wanted: int) -> Tensor:
     import faiss  # only where it is used: accelerator machines often lack it
 
     values, rows = (np.ascontiguousarray(part.float().numpy()) for part in (features, asking))
-    index = faiss.IndexFlatIP(values.shape[1])
+    index: Any = faiss.IndexFlatIP(values.shape[1])
     if len(values) > EXACT_ROWS:
         cells = int(4 * len(values) ** 0.5)
-        index = faiss.IndexIVFFlat(index, values.shape[1], cells, faiss.METRIC_INNER_PRODUCT)
+        exact = index
+        index = faiss.IndexIVFFlat(exact, values.shape[1], cells, faiss.METRIC_INNER_PRODUCT)
         index.nprobe = PROBES
         index.train(values[:: max(len(values) // (ROWS_A_CELL * cells), 1)])
     index.add(values)

@@ -140,10 +140,9 @@ def test_large_sets_are_searched_by_cells_and_miss_little(monkeypatch: pytest.Mo
     generator = torch.Generator().manual_seed(0)
     centres = torch.randn(40, 16, generator=generator)
     rows = centres[torch.randint(40, (2000,), generator=generator)] + 0.5 * torch.randn(2000, 16, generator=generator)
-    features = torch.nn.functional.normalize(rows, dim=1)
+    features = normalize(rows, dim=1)
     exact = mine_neighbors(features, 10, include_self=True)
-    monkeypatch.setattr(neighbors, "EXACT_ROWS", 1000)
-    monkeypatch.setattr(neighbors, "CHUNK", 700)
+    monkeypatch.setattr(mining, "EXACT_ROWS", 1000)
     near = mine_neighbors(features, 10, include_self=True)
     assert near.shape == exact.shape
     assert torch.equal(near[:, 0], torch.arange(2000))
