@@ -59,7 +59,8 @@ def judge(
     """Verdicts for N images out of the evidence of the whole run.
 
     labels int64 (N,), -1 where unlabelled; neighbors int64 (N, K) row numbers within the N, or None; regression
-    float (N, C), see `regression.leave_one_out`, or None; seed: of the sample that the model is fitted to in large sets.
+    float (N, C), see `regression.leave_one_out`, or None; seed: of the sample that the model is fitted to in large
+    sets.
 
     A model of wrong labels (`noise_model`) weighs what the networks said, over all epochs and at the end, and what the
     neighbours are labelled; the true class's probabilities that come of it decide everything else, so the score, the

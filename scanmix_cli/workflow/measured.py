@@ -69,7 +69,8 @@ def decide_weights(
 def is_measured(request: Request, facts: DataFacts) -> bool:
     """Whether "auto" looks at outside weights for this request and these images at all."""
     free = request.profile in ("auto", "fast") and not request.backbone and facts.short_side >= LEAST_SIDE
-    return request.weights == AUTO and free and is_packaged_installed()
+    alone = world() == 1  # one process cannot pre-train while the others wait for their share
+    return request.weights == AUTO and free and alone and is_packaged_installed()
 
 
 def _sample(samples: Samples, pixels: Pixels, seed: int) -> np.ndarray:
