@@ -119,6 +119,20 @@ def table_seeds() -> list[tuple[str, bytes]]:
     ]
 
 
+def resident(process: int | str = "self") -> int:
+    """Memory of a process in MiB."""
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize() >> 20
+
+
+def end(isolation: Isolation) -> int:
+    """End the worker process; the memory that it had."""
+    worker = getattr(isolation._own, "worker", None)
+    process = None if worker is None else worker.process
+    memory = resident(process.pid) if process is not None and process.poll() is None else 0
+    isolation.close()
+    return memory
+
+
 @dataclass
 class Tally:
     """What came out, and how long the slowest took."""
@@ -126,6 +140,7 @@ class Tally:
     outcomes: Counter = field(default_factory=Counter)
     slowest: float = 0.0
     memory: list[int] = field(default_factory=list)  # resident MiB at every quarter
+    worker: int = 0  # resident MiB of the worker process at the end
 
     def time(self, read: Callable[[], str], total: int) -> None:
         """Count one example; an alarm goes off in one that is stuck."""
@@ -137,8 +152,7 @@ class Tally:
             signal.alarm(0)
         self.slowest = max(self.slowest, time.monotonic() - began)
         if self.outcomes.total() % max(total // 4, 1) == 0:
-            pages = int(Path("/proc/self/statm").read_text().split()[1])
-            self.memory.append(pages * resource.getpagesize() >> 20)
+            self.memory.append(resident())
 
 
 def read_picture(isolation: Isolation, data: bytes, salvage: bool) -> str:
@@ -165,7 +179,7 @@ def fuzz_pictures(examples: int) -> Tally:
         tally.time(partial(read_picture, isolation, content, salvage), examples)
 
     run()
-    isolation.close()
+    tally.worker = end(isolation)
     return tally
 
 
@@ -176,7 +190,7 @@ def leak_pictures(examples: int) -> Tally:
         changes = [(rng.choice(CHANGES), rng.random(), rng.randrange(256)) for _ in range(rng.randrange(6))]
         data = damaged(rng.choice(seeds), changes, rng.choice(seeds))
         tally.time(partial(read_picture, isolation, data, salvage=len(changes) % 2 == 1), examples)
-    isolation.close()
+    tally.worker = end(isolation)
     return tally
 
 
@@ -228,10 +242,11 @@ def main() -> None:
         tally = fuzz(count)
         memory = ", ".join(map(str, tally.memory))
         print(f"{tally.outcomes.total()} {name}: slowest {tally.slowest:.2f} s; resident MiB at the quarters {memory}")
+        if tally.worker:
+            print(f"  worker process: {tally.worker} MiB")
         for outcome, times in tally.outcomes.most_common():
             print(f"  {times:6d}  {outcome}")
-    peaks = [resource.getrusage(who).ru_maxrss >> 10 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    print(f"peak resident memory: {peaks[0]} MiB, workers {peaks[1]} MiB")
+    print(f"peak resident memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB")
 
 
 if __name__ == "__main__":
