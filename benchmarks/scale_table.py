@@ -45,7 +45,7 @@ def costs(case: Case, rate: float, split_s: float) -> dict[str, float]:
         f"training, {GPUS} GPUs, h": training / GPUS / EFFICIENCY / HOURS,
         "neighbours once, 1 GPU, h": case.images**2 * PAIR_BYTES / COPY_RATE / HOURS,
         "mixtures an epoch, s": case.images * split_s,
-        "pixels, GB": case.images * 3 * case.size**2 / GB,
+        "pixels, GB": case.images * 3 * profile.stored_size**2 / GB,
         "neighbour lists, GB": case.images * 8 * (profile.neighbors.count + 1) / GB,
         "probabilities of one network, GB": table / GB,
         "evidence, GB": (case.images * 76 + 2 * table) / GB,

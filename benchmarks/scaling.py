@@ -41,9 +41,7 @@ from scanmix_cli.engine.parallel import is_writer, joined, world
 from scanmix_cli.files import write_text
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.methods import METHODS
-from scanmix_cli.method.moco import train_moco
 from scanmix_cli.method.monitor import Monitor
-from scanmix_cli.method.networks import contrastive_net
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.profiles import fast
 from scanmix_cli.workflow.outlook import device_name
@@ -66,31 +64,25 @@ class ShortContext(Context):
 
 
 def profile_of(section: str, toy: bool) -> Profile:
-    """The fast profile at 32 pixels, or with ResNet-50 at 224 and batches that fit one GPU."""
+    """The fast profile at 32 pixels, or that for large pictures with fewer steps an epoch."""
     if toy:
         size = {"32": 16, "224": 24}.get(section, 16)
         small = replace(fast.CPU, image_size=size, stored_size=size)
         return small if small.contrastive is None else replace(small, contrastive=replace(small.contrastive, epochs=3))
     if section != "224":
         return fast.GPU
-    base = fast.GPU
+    large = fast.LARGE
     return replace(
-        base,
-        backbone="resnet50",
-        image_size=224,
-        stored_size=224,
-        contrastive=base.contrastive and replace(base.contrastive, batch_size=256),
-        scan=base.scan and replace(base.scan, batch_size=128),
-        beliefs=base.beliefs and replace(base.beliefs, batch_size=128),
-        mixmatch=replace(base.mixmatch, batch_size=64, steps=12),
-        clustering=base.clustering and replace(base.clustering, batch_size=128, steps=12),
+        large,
+        mixmatch=replace(large.mixmatch, steps=12),
+        clustering=large.clustering and replace(large.clustering, steps=12),
     )
 
 
 def pictures(section: str, profile: Profile, toy: bool, device: torch.device) -> ImageSet:
     """Random smooth pictures of the profile's size, with labels that have nothing to do with them."""
     count = 192 if toy else 50_000 if section == "32" else 2048
-    pixels = smooth_pictures(count, device, profile.image_size)
+    pixels = smooth_pictures(count, device, profile.stored_size)
     labels = torch.arange(count, device=device) % CLASSES
     return ImageSet(pixels, labels, CLASSES, profile.image_size, profile.mean, profile.std)
 
@@ -102,15 +94,12 @@ def speed_run(section: str, toy: bool, device: str) -> dict:
     context = ShortContext(compute, 0)
     began = time.perf_counter()
     METHODS["scanmix"](images, profile, Monitor(), context, None)
-    if section == "224" and profile.contrastive is not None:
-        settings = replace(profile.contrastive, objective="moco", queue_size=4096, view="moco", learning_rate=0.03)
-        train_moco(contrastive_net(profile.backbone, context), images, settings, context)
     seconds = stage_seconds(context)
     rows = {
         name: {"epoch_s": value, "images_per_s": len(images) / value, "planned_epochs": context.planned[name]}
         for name, value in seconds.items()
     }
-    whole = sum(row["epoch_s"] * row["planned_epochs"] for name, row in rows.items() if name != "moco")
+    whole = sum(row["epoch_s"] * row["planned_epochs"] for row in rows.values())
     return {"stages": rows, "end_to_end_s": whole, "wall_s": time.perf_counter() - began}
 
 

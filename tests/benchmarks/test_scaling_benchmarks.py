@@ -26,7 +26,7 @@ def test_the_table_is_in_the_document(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setattr(sys, "argv", ["scale_table.py"])
     table.main()
     printed = capsys.readouterr().out
-    assert "| pixels, GB | 3.1 | 31 | 307 | 151 | 1,505 | 15,053 |" in printed  # 3 x 32 x 32 and 3 x 224 x 224 bytes
+    assert "| pixels, GB | 3.1 | 31 | 307 | 197 | 1,966 | 19,661 |" in printed  # 3 x 32 x 32 and 3 x 256 x 256 bytes
     document = (REPOSITORY / "docs" / "scale.md").read_text(encoding="utf-8")
     assert printed in document
 
