@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scanmix_cli.cli.app import main
 from scanmix_cli.engine.lock import LOCK, locked
 from scanmix_cli.errors import RunError
+from scanmix_cli.workflow import train as workflow
 
 SHORT = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "--no-html"]
 
@@ -133,10 +135,14 @@ def test_a_full_disk_keeps_what_there_is(
     def fsync(_: int) -> None:
         raise full
 
+    judge = workflow.judge
     with monkeypatch.context() as patch:
-        patch.setattr("scanmix_cli.workflow.train.judge", lambda *_: patch.setattr(os, "fsync", fsync) or real(*_))
-        from scanmix_cli.evidence.verdicts import judge as real
 
+        def full_from_now(*arguments: Any, **named: Any) -> object:
+            patch.setattr(os, "fsync", fsync)
+            return judge(*arguments, **named)
+
+        patch.setattr(workflow, "judge", full_from_now)
         assert run("train", squares, "--out", "run", "-q", *SHORT) == 3
     told = capsys.readouterr().err
     assert told == (
@@ -165,13 +171,11 @@ def test_data_that_vanish_during_training_are_not_needed_any_more(
     squares: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nor is the network: a run talks to nobody."""
-    from scanmix_cli.workflow import train as workflow
-
     judge = workflow.judge
 
-    def vanish(*arguments: object) -> object:
+    def vanish(*arguments: Any, **named: Any) -> object:
         squares.rename("moved")
-        return judge(*arguments)  # type: ignore[arg-type]
+        return judge(*arguments, **named)
 
     def connect(*_: object) -> None:
         raise AssertionError("a connection was opened")
