@@ -11,6 +11,7 @@ In a process that runs alone every function here hands back what it was given.
 import gc
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -164,6 +165,8 @@ def joined(device: str) -> Iterator[None]:
     """
     global _host
     backend, place = _backend(device)
+    if os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"] and sys.platform == "linux":
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # on one machine its name need not resolve
     try:
         dist.init_process_group(backend, timeout=STEP_TIMEOUT, device_id=place)
         _host = dist.new_group(backend="gloo", timeout=HOST_TIMEOUT)
