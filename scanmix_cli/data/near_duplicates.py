@@ -1,8 +1,10 @@
-"""Images that are nearly the same: one stored anew, made smaller, or lightly edited."""
+"""Images that are nearly the same: one stored anew, made smaller, moved by a little, or with other colours."""
 
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.fft import irfft2, rfft2
+from scipy.ndimage import uniform_filter
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -10,60 +12,112 @@ from scanmix_cli.data.duplicates import numbered, prints_of
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.prints import cells, digests
 
-LARGEST_DISTANCE = 0.12  # between two images' cell means, as a share of their contrast
+LEAST_CORRELATION = 0.75  # of two images' fine structure, at the best place
+LARGEST_DISTANCE = 0.06  # or: of their cell means, as a share of the contrast
 LEAST_CONTRAST = 4.0  # standard deviation of the cell means, 0 to 255: flat pictures look alike without being copies
-_SHAPE_TOLERANCE = 0.02  # of width over height
-_BRIGHTNESS_TOLERANCE = 3.0
-_BANDS = 4  # the sign of every cell gives 64 bits; images that share a quarter of them are compared
-_STEPS = 24  # and of these the nearest so many in brightness, which bounds the time for sets of like images
+CANDIDATES, FEWER = 8, 1  # nearest images, by the cell means, that each is compared with; of more than MANY images
+MANY = 100_000
+SIDE = 32  # pixels a side of the compared pictures
+_SMALLEST = 16  # pixels a side that have a fine structure
+_SURROUNDINGS = 9  # pixels a side whose mean is taken away, so that only the fine structure is left
+_SHIFT = 3  # pixels to each side
+_FAINTEST = 4.0  # standard deviation, 0 to 255: what is left of a smooth picture is only the traces of its storage
+_LIMIT = 2.0  # standard deviations: a few glaring pixels must not decide
+_EXACT = 20_000  # images, at most, that are all compared by their cell means; more are grouped first
+_BLOCK = 2_048
 
 
 def near_duplicates(pixels: Pixels) -> np.ndarray:
     """int64 (rows of the table,): number of the set of nearly equal images, by first appearance; -1 in none.
 
-    Exact copies count as nearly equal. Two images are when their cell means (see `prints`) differ by less than
-    `LARGEST_DISTANCE` of their contrast and they have the same shape: a picture stored anew or at half the size, not
-    one cut or coloured otherwise. May miss pairs in large sets of like images.
+    Exact copies count as nearly equal. Candidates are nearest neighbours by the grey cell means (see `prints`), freed
+    of brightness and contrast. Two are nearly equal when their fine structure correlates at a shift of a few pixels, so
+    a picture made smaller, cut a little or coloured otherwise is found, or when their cell means hardly differ.
     """
     prints = prints_of(pixels)
     _, same = np.unique(digests(prints), return_inverse=True)
     if not len(same):
         return numbered(same, pixels)
     firsts = np.unique(same, return_index=True)[1]  # exact copies are looked at once
-    pairs = list(_pairs(prints[firsts], pixels.source_sizes[pixels.rows[firsts]]))
+    pairs = [*_alike(prints[firsts], pixels.images, firsts), (np.zeros(0, np.int64), np.zeros(0, np.int64))]
     left, right = (np.concatenate(side) for side in zip(*pairs, strict=True))
     graph = coo_array((np.ones(len(left), bool), (left, right)), (len(firsts), len(firsts)))
     return numbered(connected_components(graph, directed=False)[1][same], pixels)
 
 
-def _pairs(prints: np.ndarray, sizes: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Index pairs of nearly equal images, in portions; some come more than once."""
+def _alike(prints: np.ndarray, images: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of nearly equal images, as numbers among `rows`, in portions."""
     grey = cells(prints).mean(axis=1, dtype=np.float32).reshape(len(prints), -1)
-    brightness, contrast = grey.mean(axis=1), grey.std(axis=1)
-    bits = np.packbits(grey > np.median(grey, axis=1, keepdims=True), axis=1)
-    shape = np.log(sizes[:, 0] / sizes[:, 1])
-    for band in np.split(bits, _BANDS, axis=1):
-        keys = np.ascontiguousarray(band).view(f"V{band.shape[1]}")[:, 0]
-        keys = np.unique(keys, return_inverse=True)[1]
-        order = np.lexsort((brightness, keys))
-        order = order[contrast[order] >= LEAST_CONTRAST]
-        for step in range(1, _STEPS + 1):
-            one, other = order[:-step], order[step:]
-            close = (keys[one] == keys[other]) & (brightness[other] - brightness[one] <= _BRIGHTNESS_TOLERANCE)
-            if not close.any():
-                break
-            close &= np.abs(shape[one] - shape[other]) <= _SHAPE_TOLERANCE
-            one, other = one[close], other[close]
-            alike = _distances(prints, contrast, one, other) <= LARGEST_DISTANCE
-            yield one[alike], other[alike]
-    yield np.zeros(0, np.int64), np.zeros(0, np.int64)
+    contrast = grey.std(axis=1)
+    with_contrast = np.flatnonzero(contrast >= LEAST_CONTRAST)
+    if len(with_contrast) < 2:
+        return
+    shape = _unit(grey[with_contrast])
+    near = _nearest(shape, min((CANDIDATES if len(shape) <= MANY else FEWER) + 1, len(shape)))
+    one = np.repeat(np.arange(len(near)), near.shape[1])
+    pairs = np.stack([one, near.ravel()])
+    pairs = np.unique(np.sort(pairs[:, (pairs[0] != pairs[1]) & (pairs[1] >= 0)], axis=0), axis=1)
+    pairs = with_contrast[pairs]
+    fine = images.shape[-1] >= _SMALLEST
+    for start in range(0, pairs.shape[1], _BLOCK):
+        left, right = pairs[:, start : start + _BLOCK]
+        alike = _distances(prints, contrast, left, right) <= LARGEST_DISTANCE
+        if fine:
+            alike |= correlations(images, rows[left], rows[right]) >= LEAST_CORRELATION
+        yield left[alike], right[alike]
+
+
+def correlations(images: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """float (n,): largest correlation of the fine structures of images `left` and `right`, int64 (n,), over shifts.
+
+    Phase-free cross-correlation by the Fourier transform; what wraps around at the edges is faded out before.
+    """
+    chosen, place = np.unique(np.concatenate([left, right]), return_inverse=True)
+    waves = rfft2(_structure(images[chosen]), axes=(1, 2))
+    side = SIDE if images.shape[-1] >= SIDE else images.shape[-1]
+    shifts = np.arange(-_SHIFT, _SHIFT + 1)
+    product = waves[place[: len(left)]] * waves[place[len(left) :]].conj()
+    moved = irfft2(product, s=(side, side), axes=(1, 2))
+    return moved[:, shifts][:, :, shifts].max(axis=(1, 2))
+
+
+def _structure(images: np.ndarray) -> np.ndarray:
+    """uint8 (n, 3, S, S) to float32 (n, side, side) of unit length: grey, less its surroundings, clipped and faded."""
+    grey = images.mean(axis=1, dtype=np.float32)
+    step = max(grey.shape[-1] // SIDE, 1)
+    side = min(grey.shape[-1] // step, SIDE)
+    grey = grey[:, : side * step, : side * step].reshape(len(grey), side, step, side, step).mean(axis=(2, 4))
+    fine = grey - uniform_filter(grey, size=(0, _SURROUNDINGS, _SURROUNDINGS))
+    spread = np.sqrt((fine**2).mean(axis=(1, 2), keepdims=True))
+    fade = np.sqrt(np.hanning(side + 2)[1:-1]).astype(np.float32)
+    fine = np.clip(fine, -_LIMIT * spread, _LIMIT * spread) * fade[:, None] * fade * (spread >= _FAINTEST)
+    return _unit(fine.reshape(len(fine), -1)).reshape(fine.shape)
+
+
+def _unit(values: np.ndarray) -> np.ndarray:
+    """Rows of (n, d) with mean 0 and length 1, float32; zeros where all values are the same."""
+    centred = values - values.mean(axis=1, keepdims=True)
+    length = np.linalg.norm(centred, axis=1, keepdims=True)
+    return np.divide(centred, length, out=np.zeros_like(centred), where=length > 1e-3).astype(np.float32)
+
+
+def _nearest(vectors: np.ndarray, count: int) -> np.ndarray:
+    """int64 (n, count): rows with the largest inner products, itself among them; -1 where none was found."""
+    import faiss  # only where it is used: machines that only train lack it
+
+    dimensions = vectors.shape[1]
+    if len(vectors) <= _EXACT:
+        index = faiss.IndexFlatIP(dimensions)
+    else:
+        lists = int(2 * np.sqrt(len(vectors)))
+        index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimensions), dimensions, lists, faiss.METRIC_INNER_PRODUCT)
+        index.nprobe = 12
+        index.train(vectors[:: max(len(vectors) // (64 * lists), 1)])
+    index.add(vectors)
+    return index.search(vectors, count)[1].astype(np.int64)
 
 
 def _distances(prints: np.ndarray, contrast: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Root mean square difference of two images' cells over their contrast, in blocks that bound memory."""
-    found = [np.zeros(0)]
-    for start in range(0, len(one), 65536):
-        a, b = one[start : start + 65536], other[start : start + 65536]
-        differences = cells(prints[a]).astype(np.float32) - cells(prints[b])
-        found.append(np.sqrt((differences**2).mean(axis=(1, 2, 3))) / np.minimum(contrast[a], contrast[b]))
-    return np.concatenate(found)
+    """Root mean square difference of two images' cells over their contrast."""
+    differences = cells(prints[one]).astype(np.float32) - cells(prints[other])
+    return np.sqrt((differences**2).mean(axis=(1, 2, 3))) / np.minimum(contrast[one], contrast[other])

@@ -52,12 +52,14 @@ def build_report(
     train_rows: np.ndarray,
     held_out: tuple[np.ndarray, np.ndarray] | None = None,
     duplicates: np.ndarray | None = None,
+    near: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """The report's columns, then the user's own; the index is the row number.
 
     train_rows int64 (N,): the row of each verdict. held_out: int64 (M,) rows and int64 (M,) predicted classes of
     readable held-out images, which get a prediction and nothing else. duplicates int64 (rows,): number of the set of
-    identical images a row belongs to, -1 in none (`data.duplicates.exact_duplicates`); without it the
+    identical images a row belongs to, -1 in none (`data.duplicates.exact_duplicates`); near: the same of
+    nearly identical ones, which the sets of identical ones are part of (`data.near_duplicates`); without them the
     duplicate columns stay blank.
     """
     rows = len(samples)
@@ -70,7 +72,7 @@ def build_report(
         columns["predicted_label"][held_out[0]] = classes[held_out[1]]
     for name, values in _verdict_columns(verdicts, classes).items():
         columns[name] = _spread(name, values, train_rows, rows)
-    for name, values in _duplicate_columns(duplicates).items():
+    for name, values in _duplicate_columns(duplicates, near).items():
         columns[name] = _spread(name, values, np.arange(len(values)), rows)
     columns = {name: columns[name] for name in REPORT_COLUMNS}
     for name in samples.extra_columns:
@@ -115,15 +117,15 @@ def _verdict_columns(verdicts: Verdicts, classes: np.ndarray) -> dict[str, np.nd
     return columns | {"neighbor_agreement": np.full(len(verdicts), np.nan) if agreement is None else agreement}
 
 
-def _duplicate_columns(duplicates: np.ndarray | None) -> dict[str, np.ndarray]:
+def _duplicate_columns(duplicates: np.ndarray | None, near: np.ndarray | None) -> dict[str, np.ndarray]:
     """Columns over all rows; empty arrays, hence blank columns, where nobody looked for duplicates."""
     if duplicates is None:
         return dict.fromkeys(("is_exact_duplicate_issue", "is_near_duplicate_issue", "duplicate_set"), np.zeros(0))
-    inside = duplicates >= 0
+    inside, sets = duplicates >= 0, duplicates if near is None else near
     return {
         "is_exact_duplicate_issue": inside,
-        "is_near_duplicate_issue": np.zeros(0),
-        "duplicate_set": np.where(inside, duplicates, np.nan),
+        "is_near_duplicate_issue": np.zeros(0) if near is None else (near >= 0) & ~inside,
+        "duplicate_set": np.where(sets >= 0, sets, np.nan),
     }
 
 

@@ -17,6 +17,7 @@ import torch
 from scanmix_cli.data.audit import require_readable
 from scanmix_cli.data.cache import default_cache_dir
 from scanmix_cli.data.duplicates import exact_duplicates
+from scanmix_cli.data.near_duplicates import near_duplicates
 from scanmix_cli.data.overview import before_training, overview
 from scanmix_cli.data.pixels import SCAN_SIZE, Pixels, load_pixels
 from scanmix_cli.data.samples import Samples
@@ -251,7 +252,8 @@ def conclude(
     if note.problem:
         context.reporter.message(f"warning: {note.problem}")
     others = _predict_others(pixels, trained.rows, trained.classifier, context)
-    report = build_report(samples, pixels, verdicts, trained.rows, others, exact_duplicates(pixels))
+    exact, near = exact_duplicates(pixels), near_duplicates(pixels)
+    report = build_report(samples, pixels, verdicts, trained.rows, others, exact, near)
     report = apply_decisions(report, trained.given.decisions)
     trained.given.carry_on(path)
     own = {

@@ -1,0 +1,80 @@
+"""The detection and duplicates benchmarks on cells and pictures made by hand."""
+
+import importlib
+import json
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from scanmix_cli.evidence.evidence import Evidence, View
+from scanmix_cli.method.methods import Outcome
+
+FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
+IMAGES, CLASSES = 300, 3
+
+
+@pytest.fixture
+def detection(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module("detection")
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A results folder with one cell: 60 of 300 labels wrong, networks that know better."""
+    from scanmix_cli.bench.kept_evidence import evidence_arrays
+
+    generator = np.random.default_rng(0)
+    clean = np.arange(IMAGES) % CLASSES
+    given = np.where(np.arange(IMAGES) < 60, (clean + 1) % CLASSES, clean)
+    probabilities = generator.dirichlet(np.ones(CLASSES), IMAGES) * 0.2 + 0.8 * np.eye(CLASSES)[clean]
+    evidence = Evidence.empty(IMAGES, CLASSES)
+    evidence.add(given, [View(probabilities, np.ones(IMAGES), np.full(IMAGES, 0.5))])
+    evidence.final_probability[:] = probabilities
+    (tmp_path / "cells").mkdir()
+    arrays = evidence_arrays(Outcome([], evidence, None)) | {"given": given, "clean": clean}
+    np.savez(tmp_path / "cells" / "one.npz", **arrays)
+    cell = {"dataset": "toy", "noise": "sym", "rate": 0.2, "method": "scanmix", "seed": 0}
+    cell |= {"device": "cpu", "date": "2026-11-28T00:00:00Z"}
+    (tmp_path / "cells" / "one.json").write_text(json.dumps(cell))
+    return tmp_path
+
+
+def test_a_cell_becomes_a_record_that_replaces_the_old_one(
+    detection: ModuleType, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = results / "detection.json"
+    for command in ("old", "new"):
+        detection.main([str(results), "--out", str(out), "--command", command])
+    (record,) = json.loads(out.read_text())
+    assert (record["data"], record["command"]) == ("toy, sym 0.2, scanmix, seed 0", "new")
+    assert (record["device"], record["date"], record["noise_rate"]) == ("cpu", "2026-11-28", 0.2)
+    assert record["auroc"] > 0.99
+    assert record["first"] == {"100": {"expected": pytest.approx(60, abs=6), "real": 60}}
+    table = capsys.readouterr().out.splitlines()
+    assert table[-1].startswith("| toy, sym 0.2, scanmix, seed 0 | 1.000 |")
+
+
+def test_confirmed_errors_of_the_labels_themselves(detection: ModuleType, results: Path) -> None:
+    errors = results / "truth.npz"
+    np.savez(errors, mturk_index=np.array([3, 7, 100]), mturk_is_error=np.array([True, True, False]))
+    (record,) = detection.judge_cells(results, errors)
+    assert record["data"] == "toy, its own labels, scanmix"
+    assert record["confirmed_errors"] == 2
+    assert record["hits"]["100"] == 2
+    assert len(record["top"]) == 25
+
+
+def test_duplicates_benchmark_counts_listed_and_planted_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    duplicates = importlib.import_module("duplicates")
+    monkeypatch.setattr(duplicates, "PLANTED", 2)
+    generator = np.random.default_rng(0)
+    train, test = (generator.integers(0, 256, (count, 3, 32, 32)).astype(np.uint8) for count in (12, 4))
+    test[1] = np.clip(train[5].astype(int) + 10, 0, 255)  # brighter
+    found = duplicates.measure(train, test, np.array([[1, 5], [2, 7]]), np.array([1, 2]))
+    assert found["recall"] == {"1": 1.0, "2": 0.0}
+    assert found["recall_exact_planted"] == 1.0
+    assert (found["test_images_unlisted"], found["largest_set"]) == (0, 2)

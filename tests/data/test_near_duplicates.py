@@ -1,0 +1,52 @@
+"""Near copies among pictures that are none."""
+
+import numpy as np
+from PIL import Image, ImageFilter
+
+from scanmix_cli.data.near_duplicates import correlations, near_duplicates
+from scanmix_cli.data.pixels import Pixels
+
+SIDE = 32
+
+
+def picture(seed: int) -> np.ndarray:
+    """uint8 (3, 40, 40): soft blots of its own, as photographs have."""
+    noise = np.random.default_rng(seed).integers(0, 256, (40, 40, 3)).astype(np.uint8)
+    soft = np.asarray(Image.fromarray(noise).filter(ImageFilter.GaussianBlur(1.5)), np.float32)
+    return np.clip(128 + 3 * (soft - soft.mean()), 0, 255).astype(np.uint8).transpose(2, 0, 1)
+
+
+def pixels_of(images: list[np.ndarray]) -> Pixels:
+    count = len(images)
+    codes = np.array(["VALID"] * count, dtype=object)
+    return Pixels(np.stack(images), np.arange(count), codes, codes, np.full((count, 2), SIDE, np.int32))
+
+
+def test_moved_recoloured_and_equal_pictures_are_found_among_others() -> None:
+    whole = picture(0)
+    original = whole[:, 4:36, 4:36]
+    moved = whole[:, 5:37, 2:34]
+    darker = (original * 0.5 + 20).astype(np.uint8)[::-1]  # and other colours
+    others = [picture(seed)[:, 4:36, 4:36] for seed in range(1, 60)]
+    sets = near_duplicates(pixels_of([others[0], original, *others[1:], moved, darker, original]))
+    assert np.flatnonzero(sets >= 0).tolist() == [1, 60, 61, 62]
+    assert set(sets[[1, 60, 61, 62]]) == {0}
+
+
+def test_correlation_of_a_moved_picture_is_near_one_and_that_of_another_near_none() -> None:
+    whole = picture(3)
+    images = np.stack([whole[:, 4:36, 4:36], whole[:, 6:38, 3:35], picture(4)[:, 4:36, 4:36]])
+    moved, other = correlations(images, np.array([0, 0]), np.array([1, 2]))
+    assert moved > 0.8
+    assert other < 0.5
+
+
+def test_flat_and_smooth_pictures_are_no_copies_of_each_other() -> None:
+    slope = np.linspace(0, 200, SIDE)
+    smooth = [np.broadcast_to(slope[None, None] * share, (3, SIDE, SIDE)).astype(np.uint8) for share in (1.0, 0.6)]
+    flat = [np.full((3, SIDE, SIDE), value, np.uint8) for value in (10, 11, 200)]
+    assert (near_duplicates(pixels_of([*smooth, *flat])) == -1).all()
+
+
+def test_a_single_picture_and_none_have_no_copies() -> None:
+    assert near_duplicates(pixels_of([picture(0)])).tolist() == [-1]
