@@ -24,7 +24,7 @@ from scanmix_cli.workflow.weights import choose_outside, load_encoder
 
 CHUNK = 4096  # images whose features are centred at once
 VIEWS = 2  # of every image: as it is, and mirrored
-BATCH = {"cpu": 32, "cuda": 512, "mps": 64}  # images; 32 pictures stay in a CPU's cache
+BATCH = {"cpu": 8, "cuda": 512, "mps": 64}  # images; the maps of 8 stay in the cache of a CPU
 
 
 class StillEncoder:
