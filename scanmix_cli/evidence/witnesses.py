@@ -42,22 +42,23 @@ class Witnesses:
 
     def full(self, rows: np.ndarray) -> np.ndarray:
         """float32 (K, n, C) of the images `rows`: all that is known. Mean and final log-probabilities, the final ones
-        only of networks that do not learn labels by heart; where there are neighbours, their given labels counted."""
+        only of networks that do not learn labels by heart; where there are neighbours, their given labels counted.
+        With a regression, (1, n, C): its log-probabilities and the networks' mean ones added up."""
+        if self.regression is not None:
+            # One witness of both: with a weight each, networks that were trained on the labels outvote a regression
+            # that explains those labels less well because it has not seen them.
+            return (_log(self.mean[rows]) + _log(self.regression[rows]))[None]
         known = [_log(self.mean[rows])]
         if self.learned_by_heart is None:
             known.append(_log(self.final[rows]))
-        if self.regression is not None:
-            known.append(_log(self.regression[rows]))
         return np.stack(known if self.neighbors is None else [*known, self.votes(rows)])
 
     def around(self, rows: np.ndarray) -> np.ndarray:
-        """float32 (K, n, C): log of the neighbours' mean probabilities, which the image's own label has hardly touched,
-        since no network was trained on it there; without neighbours the image's own. The regression has no part of
-        the own label either."""
-        around = self._around(rows)
-        return around if self.regression is None else np.concatenate([around, _log(self.regression[rows])[None]])
-
-    def _around(self, rows: np.ndarray) -> np.ndarray:
+        """float32 (1, n, C): log of the neighbours' mean probabilities, which the image's own label has hardly touched,
+        since no network was trained on it there; without neighbours the image's own. The regression, where there is
+        one, had no part of that label at all."""
+        if self.regression is not None:
+            return _log(self.regression[rows])[None]
         if self.neighbors is None:
             return _log(self.mean[rows])[None]
         near = self.neighbors[rows]

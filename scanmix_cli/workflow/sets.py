@@ -1,5 +1,6 @@
 """What the method trains on, out of the table and the pixels: images, or features of an encoder that stands still."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -51,8 +52,15 @@ def make_sets(samples: Samples, labels: TrainingLabels, pixels: Pixels, profile:
 def image_set(
     pixels: Pixels, rows: np.ndarray, ids: np.ndarray, samples: Samples, profile: Profile, context: Context
 ) -> ImageSet:
-    """Rows int64 (n,) of the pixel cache as tensors on the device; ids int64 (rows of the table,) are the labels."""
-    found = torch.from_numpy(RowsOf(pixels, rows)[:]).to(context.device)
+    """Rows int64 (n,) of the pixel cache as tensors on the device; ids int64 (rows of the table,) are the labels.
+
+    On a CPU, all rows of the cache stay in their file: the system reads what is looked at, and lets go of it again
+    where memory is short.
+    """
+    whole = context.device.type == "cpu" and np.array_equal(rows, pixels.rows)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")  # nobody writes to pixels
+        found = torch.from_numpy(pixels.images if whole else RowsOf(pixels, rows)[:]).to(context.device)
     numbers = torch.from_numpy(ids[rows]).to(context.device)
     return ImageSet(found, numbers, len(samples.classes), profile.image_size, profile.mean, profile.std)
 
