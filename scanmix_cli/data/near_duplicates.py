@@ -106,15 +106,16 @@ def _nearest(vectors: np.ndarray, count: int) -> np.ndarray:
     import faiss  # only where it is used: machines that only train lack it
 
     dimensions = vectors.shape[1]
+    whole = faiss.IndexFlatIP(dimensions)
     if len(vectors) <= _EXACT:
-        index = faiss.IndexFlatIP(dimensions)
-    else:
-        lists = int(2 * np.sqrt(len(vectors)))
-        index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimensions), dimensions, lists, faiss.METRIC_INNER_PRODUCT)
-        index.nprobe = 12
-        index.train(vectors[:: max(len(vectors) // (64 * lists), 1)])
-    index.add(vectors)
-    return index.search(vectors, count)[1].astype(np.int64)
+        whole.add(vectors)
+        return whole.search(vectors, count)[1].astype(np.int64)
+    lists = int(2 * np.sqrt(len(vectors)))
+    grouped = faiss.IndexIVFFlat(whole, dimensions, lists, faiss.METRIC_INNER_PRODUCT)
+    grouped.nprobe = 12
+    grouped.train(vectors[:: max(len(vectors) // (64 * lists), 1)])
+    grouped.add(vectors)
+    return grouped.search(vectors, count)[1].astype(np.int64)
 
 
 def _distances(prints: np.ndarray, contrast: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from scanmix_cli.evidence.witnesses import Witnesses
 KEEP, RELABEL, REVIEW, DROP = "keep", "relabel", "review", "drop"
 SURE = 0.8  # probability of the suggested label from which it may be taken over without a look
 PRECISION = 0.8  # of the labels called an issue this share at least is expected to be wrong
+DOUBTFUL = 0.05  # below this share of wrong labels they may be nearly all right
 FEW = 0.1  # rate of wrong labels, at most, that is assumed of classes too small to be learned
 PAIRS = 20  # confusions kept
 
@@ -78,12 +79,12 @@ def judge(
     p_mislabeled[labelled] = 1 - truth[labelled, labels[labelled]].astype(np.float64)
     counts = count_truth(labels, truth)
     rank = scores.ranks(p_mislabeled, labelled)
-    issue = issues(p_mislabeled, rank, threshold)
+    rate, by_class = _rates(p_mislabeled, labels, truth.shape[1], fitted)
+    issue = issues(p_mislabeled, rank, threshold) & issues(_cautious(p_mislabeled, rate), rank, threshold)
     suggested = suggest(labels, truth, issue)
     p_suggested = truth[np.arange(len(truth)), suggested].astype(np.float64)
     fits = scores.fit(witnesses.mean)
     outlier = scores.is_outlier(fits)
-    rate, by_class = _rates(p_mislabeled, labels, truth.shape[1], fitted)
     return Verdicts(
         labelled=labelled,
         predicted=evidence.final_probability.argmax(axis=1),
@@ -139,6 +140,19 @@ def _rates(
     none_wrong = fitted is not None and fitted.none_wrong
     by_class = class_noise_rates(p_mislabeled, labels, classes, error, none_wrong)
     return estimate_noise_rate(own, error, none_wrong), by_class
+
+
+def _cautious(p_mislabeled: np.ndarray, rate: NoiseRate) -> np.ndarray:
+    """float64 (N,): p_mislabeled as it would be at the low end of the noise rate's interval, a tenth of the estimate at
+    least, where that end is below DOUBTFUL and the estimate small.
+
+    Labels that may be nearly all right must be accused by more than the rate.
+    """
+    if rate.low >= DOUBTFUL or not 0 < rate.estimate < 3 * DOUBTFUL:
+        return p_mislabeled
+    low = max(rate.low, rate.estimate / 10)
+    factor = low / (1 - low) * (1 - rate.estimate) / rate.estimate
+    return factor * p_mislabeled / (1 - p_mislabeled + factor * p_mislabeled)
 
 
 def issues(p_mislabeled: np.ndarray, rank: np.ndarray, threshold: float) -> np.ndarray:

@@ -7,7 +7,8 @@ from scipy.optimize import check_grad
 from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.evidence.fitting import Fitted, fit_noise
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
-from scanmix_cli.evidence.verdicts import Verdicts, judge
+from scanmix_cli.evidence.noise_rate import NoiseRate
+from scanmix_cli.evidence.verdicts import Verdicts, _cautious, judge
 from scanmix_cli.evidence.witnesses import Witnesses
 
 CLASSES = 5
@@ -101,6 +102,15 @@ def test_a_weak_classifier_makes_no_suspects_of_right_labels() -> None:
     verdicts = judge(evidence, labels, neighbors)
     assert verdicts.is_label_issue.mean() <= 0.005
     assert verdicts.noise_rate.low <= 0.01
+
+
+def test_labels_that_may_be_right_are_accused_by_more_than_the_rate() -> None:
+    p = np.array([0.0, 0.8, 0.99])
+    low, estimate = 0.02, 0.08
+    factor = (low / 0.98) / (estimate / 0.92)
+    odds = np.array([0.0, 4.0, 99.0]) * factor
+    assert _cautious(p, NoiseRate(estimate, low, 0.14)) == pytest.approx(odds / (1 + odds))
+    assert _cautious(p, NoiseRate(0.08, 0.06, 0.1)) is p, "there surely are wrong labels"
 
 
 def test_mistakes_in_pairs_are_named() -> None:

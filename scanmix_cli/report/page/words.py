@@ -7,6 +7,7 @@ import numpy as np
 from scanmix_cli.data.wording import counted
 
 STEPS = ((0.005, "Hardly any label looks wrong"), (0.02, "A few labels look wrong"))
+MAY_BE_RIGHT = 0.05  # low end of the noise rate, below which only suspects say that something is wrong
 MANY = (
     (0.55, "Most labels look wrong"),
     (0.45, "About half of the labels look wrong"),
@@ -38,10 +39,10 @@ def headline(summary: dict[str, Any]) -> str:
 
 
 def nothing_wrong(summary: dict[str, Any]) -> bool:
-    """The noise rate may well be 0, and hardly any label is an issue."""
+    """The noise rate may well be small, and hardly any label is an issue."""
     counts = summary["counts"]
     low = summary["noise_rate"].get("low")
-    return low == 0 and counts["label_issues"] <= STEPS[0][0] * counts["labelled"]
+    return low is not None and low < MAY_BE_RIGHT and counts["label_issues"] <= STEPS[0][0] * counts["labelled"]
 
 
 def kind_of_noise(summary: dict[str, Any]) -> str:
