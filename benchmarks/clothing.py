@@ -56,7 +56,7 @@ def scores(run: Path, truth: pd.Series, summary: dict) -> dict[str, float]:
     """What a run reached against the true labels, in row order."""
     report = read_text_table(run / "report.csv")
     wrong = report["given_label"].to_numpy() != truth.to_numpy()
-    issue = report["is_label_issue"] == "true"
+    issue = report["is_label_issue"].str.lower() == "true"
     right = report["suggested_label"].where(issue, report["given_label"]).to_numpy() == truth.to_numpy()
     return {
         "auroc": round(float(roc_auc_score(wrong, report["p_mislabeled"].astype(float))), 4),
