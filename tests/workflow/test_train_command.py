@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -165,8 +166,12 @@ def test_plain_progress_and_panel_go_to_standard_error(squares: Path, capsys: py
     assert "next     scanmix report --out noisy.csv" in shown.err
 
 
-@pytest.mark.parametrize(("limit", "code"), [("0%", 1), ("30", 0)])
-def test_fail_on_turns_too_many_suspects_into_exit_one(squares: Path, limit: str, code: int) -> None:
+@pytest.mark.parametrize(("limit", "code"), [("0%", 1), ("9.9%", 1), ("10%", 0), ("2", 1), ("3", 0)])
+def test_fail_on_turns_too_many_suspects_into_exit_one(
+    squares: Path, limit: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = SimpleNamespace(summary={"counts": {"label_issues": 3, "labelled": 30}})
+    monkeypatch.setattr("scanmix_cli.workflow.train.train", lambda *_: found)
     assert run("train", squares, "--out", "run", "--fail-on", limit, *SHORT) == code
 
 
