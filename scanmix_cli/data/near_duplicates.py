@@ -13,6 +13,7 @@ from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.prints import cells, digests
 
 LEAST_CORRELATION = 0.75  # of two images' fine structure, at the best place
+USUAL_CORRELATION = 0.4  # median of all candidates above which the pictures of a set share their fine structure
 LARGEST_DISTANCE = 0.06  # or: of their cell means, as a share of the contrast
 LEAST_CONTRAST = 4.0  # standard deviation of the cell means, 0 to 255: flat pictures look alike without being copies
 CANDIDATES, FEWER = 8, 1  # nearest images, by the cell means, that each is compared with; of more than MANY images
@@ -25,6 +26,7 @@ _FAINTEST = 4.0  # standard deviation, 0 to 255: what is left of a smooth pictur
 _LIMIT = 2.0  # standard deviations: a few glaring pixels must not decide
 _EXACT = 20_000  # images, at most, that are all compared by their cell means; more are grouped first
 _BLOCK = 2_048
+_JUDGED_FROM, _JUDGED_BY = 50, 2_000  # images from which the usual correlation is looked at; candidate pairs for it
 
 
 def near_duplicates(pixels: Pixels) -> np.ndarray:
@@ -32,7 +34,8 @@ def near_duplicates(pixels: Pixels) -> np.ndarray:
 
     Exact copies count as nearly equal. Candidates are nearest neighbours by the grey cell means (see `prints`), freed
     of brightness and contrast. Two are nearly equal when their fine structure correlates at a shift of a few pixels, so
-    a picture made smaller, cut a little or coloured otherwise is found, or when their cell means hardly differ.
+    a picture made smaller, cut a little or coloured otherwise is found, or when their cell means hardly differ. In a
+    set whose pictures share their strokes, only the cell means count.
     """
     prints = prints_of(pixels)
     _, same = np.unique(digests(prints), return_inverse=True)
@@ -58,13 +61,21 @@ def _alike(prints: np.ndarray, images: np.ndarray, rows: np.ndarray) -> Iterator
     pairs = np.stack([one, near.ravel()])
     pairs = np.unique(np.sort(pairs[:, (pairs[0] != pairs[1]) & (pairs[1] >= 0)], axis=0), axis=1)
     pairs = with_contrast[pairs]
-    fine = images.shape[-1] >= _SMALLEST
+    fine = images.shape[-1] >= _SMALLEST and _telling(images, rows, pairs)
     for start in range(0, pairs.shape[1], _BLOCK):
         left, right = pairs[:, start : start + _BLOCK]
         alike = _distances(prints, contrast, left, right) <= LARGEST_DISTANCE
         if fine:
             alike |= correlations(images, rows[left], rows[right]) >= LEAST_CORRELATION
         yield left[alike], right[alike]
+
+
+def _telling(images: np.ndarray, rows: np.ndarray, pairs: np.ndarray) -> bool:
+    """Whether fine structure tells copies apart: not where it is usual among candidates, as with written characters."""
+    if len(rows) < _JUDGED_FROM or not pairs.shape[1]:
+        return True
+    left, right = pairs[:, :: max(pairs.shape[1] // _JUDGED_BY, 1)]
+    return float(np.median(correlations(images, rows[left], rows[right]))) <= USUAL_CORRELATION
 
 
 def correlations(images: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

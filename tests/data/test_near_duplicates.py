@@ -1,5 +1,7 @@
 """Near copies among pictures that are none."""
 
+from pathlib import Path
+
 import numpy as np
 from PIL import Image, ImageFilter
 
@@ -50,3 +52,10 @@ def test_flat_and_smooth_pictures_are_no_copies_of_each_other() -> None:
 
 def test_a_single_picture_and_none_have_no_copies() -> None:
     assert near_duplicates(pixels_of([picture(0)])).tolist() == [-1]
+
+
+def test_written_digits_are_no_copies_of_one_another() -> None:
+    files = sorted((Path(__file__).resolve().parents[2] / "sample_data" / "digits" / "train").rglob("*.png"))[:400]
+    images = [np.asarray(Image.open(file).convert("RGB")).transpose(2, 0, 1) for file in files]
+    assert len(images) == 400
+    assert (near_duplicates(pixels_of(images)) == -1).all()
