@@ -12,7 +12,7 @@ from scanmix_cli.data.duplicates import numbered, prints_of
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.prints import cells, digests
 
-LEAST_CORRELATION = 0.75  # of two images' fine structure, at the best place
+LEAST_CORRELATION = 0.95  # of two images' fine structure, at the best place; garments of one cut reach 0.9
 USUAL_CORRELATION = 0.4  # median of all candidates above which the pictures of a set share their fine structure
 LARGEST_DISTANCE = 0.06  # or: of their cell means, as a share of the contrast
 LEAST_CONTRAST = 4.0  # standard deviation of the cell means, 0 to 255: flat pictures look alike without being copies
