@@ -12,6 +12,7 @@ from rich.text import Text
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted
 from scanmix_cli.report.decided import read_decided_report
+from scanmix_cli.report.economics import expected_wrong
 from scanmix_cli.report.export import check_extension, export, records
 from scanmix_cli.report.files import read_summary
 from scanmix_cli.report.page.pictures import Sources
@@ -76,6 +77,9 @@ def report(
     else:
         limited = top is None and review_budget is None and not everything
         _show(rows, SCREEN if limited else len(rows), image_paths(folder, whole, summary))
+        if len(rows) and (review_budget is not None or min_precision is not None):
+            wrong = expected_wrong(rows)
+            typer.echo(f"{counted(len(rows), 'row')}: {wrong:.1f} labels are expected to be wrong.", err=True)
 
 
 def _answer(folder: Path, out: Path | None, rows: pd.DataFrame, summary: dict[str, Any]) -> dict[str, Any]:
@@ -83,6 +87,7 @@ def _answer(folder: Path, out: Path | None, rows: pd.DataFrame, summary: dict[st
         "run": str(folder),
         "out": None if out is None else str(out),
         "selected": len(rows),
+        "expected_wrong": round(expected_wrong(rows), 6),
         "noise_rate": summary["noise_rate"],
         "rows": records(rows),
     }

@@ -17,6 +17,7 @@ from scanmix_cli.evidence.noise_rate import LEVEL, NoiseRate
 from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW, Verdicts
 from scanmix_cli.files import read_toml, write_text
 from scanmix_cli.report.cleaning import takes_suggestion
+from scanmix_cli.report.economics import errors_curve
 from scanmix_cli.report.places import save_places
 from scanmix_cli.report.spreadsheet import csv_text, restored
 from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typed_table
@@ -63,6 +64,7 @@ def write_run_tables(
         ],
         "confusions": [_confusion(pair, samples.classes) for pair in verdicts.confusions],
         "expected_precision": expected_precision(report),
+        "expected_errors": errors_curve(report),
     } | summary
     write_text(run_dir / SUMMARY, json.dumps(whole, indent=2, allow_nan=False) + "\n")
     return whole

@@ -13,13 +13,14 @@ import pandas as pd
 from markupsafe import Markup
 
 from scanmix_cli.files import write_bytes
+from scanmix_cli.report.economics import expected_errors
 from scanmix_cli.report.page import sections
 from scanmix_cli.report.page.charts import charts
 from scanmix_cli.report.page.embedding import embedding_map
 from scanmix_cli.report.page.pictures import CHUNK, Gallery, Sources, build_gallery
 from scanmix_cli.report.page.run_data import RunData
 from scanmix_cli.report.page.suspects import near_rows, suspect_columns
-from scanmix_cli.report.page.words import expected_errors, headline, shown, verdict
+from scanmix_cli.report.page.words import headline, shown, verdict
 
 SHOWN = 2_000  # suspects on the page: up to 15 MB
 KNOTS = 400  # points of the curve of expected errors

@@ -16,10 +16,11 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 from sklearn.mixture import GaussianMixture
 
 from scanmix_cli.files import write_bytes
+from scanmix_cli.report.economics import expected_errors
 from scanmix_cli.report.page.embedding import map_rows
 from scanmix_cli.report.page.run_data import RunData, is_issue
 from scanmix_cli.report.page.sections import SHOWN_CLASSES, class_bars, off_diagonal
-from scanmix_cli.report.page.words import expected_errors, shown
+from scanmix_cli.report.page.words import shown
 
 FOLDER = "plots"
 BINS = 48

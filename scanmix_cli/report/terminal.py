@@ -20,6 +20,7 @@ from scanmix_cli.report.page.words import kind_of_noise, nothing_wrong
 ACTION_STYLES = {"relabel": "yellow", "review": "cyan", "drop": "red"}
 PANEL_WIDTH = 78
 PAIRS = 5  # the commonest changes of label so many are shown
+LOOKS = 5  # lengths of list whose expected errors are told
 BAR = 24  # columns of the longest bar
 
 
@@ -95,6 +96,8 @@ def closing_panel(summary: dict[str, Any]) -> str:
     ]
     if (pure := summary.get("expected_precision")) is not None:
         lines.insert(1, f"of the suspects {100 * pure:.0f} % are expected to be really wrong")
+    if found and (looks := _looks(summary)):
+        lines.append(looks)
     if counts["labelled"] and nothing_wrong(summary):
         lines.append("nothing much looks wrong with the labels")
     elif sentence := kind_of_noise(summary):
@@ -118,6 +121,14 @@ def closing_panel(summary: dict[str, Any]) -> str:
     ]
     rule = "-" * min(PANEL_WIDTH, max(len(line) for line in lines))
     return "\n".join([rule, *lines, rule])
+
+
+def _looks(summary: dict[str, Any]) -> str:
+    """How many wrong labels the first k of the ranking hold, for a few k up to twice the suspects."""
+    most = max(2 * summary["counts"]["label_issues"], 10)
+    steps = [step for step in summary.get("expected_errors", []) if step["first"] <= most]
+    told = ", ".join(f"{step['first']}: {step['wrong']:.0f}" for step in steps[-LOOKS:])
+    return f"wrong labels expected among the first {told}" if told else ""
 
 
 def _change(row: dict[str, Any], arrow: str) -> str:

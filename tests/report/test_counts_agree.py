@@ -5,15 +5,26 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+import typer
 from report_run import Run, make_run, write_run
+from typer.testing import CliRunner
 
+from scanmix_cli.cli.report import report as report_command
+from scanmix_cli.data.wording import counted
 from scanmix_cli.evidence.verdicts import Verdicts, actions, issues
 from scanmix_cli.report.files import read_report, read_summary
+from scanmix_cli.report.html import write_html
+from scanmix_cli.report.page.pictures import Sources
 from scanmix_cli.report.page.run_data import read_run
 from scanmix_cli.report.select import select
 from scanmix_cli.report.table import build_report
 from scanmix_cli.report.terminal import closing_panel
+from scanmix_cli.report.thumbnails import from_pixels
+
+command = typer.Typer()
+command.command()(report_command)
 
 
 def random_verdicts(run: Run, seed: int) -> Verdicts:
@@ -42,7 +53,21 @@ def test_every_place_counts_the_same_suspects(tmp_path: Path, seed: int) -> None
     assert len(select(kept, run.samples.classes)) == found
     assert len(read_run(tmp_path).suspects()) == found
     assert int(re.findall(r"^(\d+) suspect", closing_panel(summary), re.MULTILINE)[0]) == found
+    html = tmp_path / "report.html"
+    images = from_pixels(run.pixels)
+    write_html(html, read_run(tmp_path), Sources(images, images))
+    assert re.findall(r"<title>demo: (\d+) suspect labels</title>", html.read_text()) == [str(found)]
+    told = re.findall(r"(\d+) to (relabel|review|drop)", closing_panel(summary))
+    actions_listed = kept.loc[kept["is_label_issue"].fillna(False).astype(bool), "suggested_action"]
+    assert {name: int(count) for count, name in told} == actions_listed.value_counts().to_dict()
+    out = tmp_path / "noisy.csv"
+    arguments = ["--run", str(tmp_path), "--out", str(out)]
+    assert CliRunner().invoke(command, arguments).stderr.startswith(counted(found, "row"))
+    assert len(pd.read_csv(out, usecols=["rank"], encoding_errors="surrogateescape")) == found
     listed = kept[kept["is_label_issue"].fillna(False).astype(bool)]
     assert sorted(listed["rank"]) == list(range(1, found + 1)), "suspects are the first of the ranking"
     expected = None if not found else pytest.approx(listed["p_mislabeled"].mean(), abs=1e-5)
     assert summary["expected_precision"] == expected
+    ranked = kept[kept["rank"].notna()].sort_values("rank")["p_mislabeled"]
+    curve = {step["first"]: step["wrong"] for step in summary["expected_errors"]}
+    assert curve == {k: pytest.approx(ranked.head(k).sum(), abs=1e-3) for k in {found, len(ranked)} - {0}}

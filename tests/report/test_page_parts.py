@@ -11,10 +11,11 @@ from page_run import make_page_run
 from PIL import Image
 from report_run import Run
 
+from scanmix_cli.report.economics import expected_errors
 from scanmix_cli.report.page import pictures, sections
 from scanmix_cli.report.page.pictures import Sources, build_gallery, encode, sheets, strip, to_image
 from scanmix_cli.report.page.suspects import near_rows
-from scanmix_cli.report.page.words import expected_errors, headline, shown, verdict
+from scanmix_cli.report.page.words import headline, shown, verdict
 from scanmix_cli.report.thumbnails import from_files, from_pixels, from_run
 
 

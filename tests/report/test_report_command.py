@@ -43,6 +43,15 @@ def test_long_tables_say_how_to_get_the_rest(run_dir: Path, monkeypatch: pytest.
     assert "b/3" in invoke("--run", run_dir, "--top", 2).stdout, "a number that the user asked for is kept"
 
 
+@pytest.mark.parametrize("choice", [("--review-budget", "2"), ("--min-precision", "0.8")])
+def test_a_choice_by_expectation_says_what_to_expect(run_dir: Path, choice: tuple[str, str]) -> None:
+    rows = json.loads(invoke("--run", run_dir, *choice, "--json").stdout)["rows"]
+    assert len(rows) == 2
+    wrong = sum(row["p_mislabeled"] for row in rows)
+    result = invoke("--run", run_dir, *choice)
+    assert result.stderr == f"2 rows: {wrong:.1f} labels are expected to be wrong.\n"
+
+
 def test_no_suspects_are_said_on_stderr(run_dir: Path) -> None:
     result = invoke("--run", run_dir, "--threshold", "1")
     assert (result.exit_code, result.stdout) == (0, "")
@@ -53,6 +62,7 @@ def test_json_is_one_object_and_nothing_else(run_dir: Path) -> None:
     result = invoke("--run", run_dir, "--json")
     answer = json.loads(result.stdout)
     assert answer["selected"] == 2
+    assert answer["expected_wrong"] == pytest.approx(sum(row["p_mislabeled"] for row in answer["rows"]), abs=1e-5)
     assert answer["run"] == str(run_dir)
     assert set(answer["noise_rate"]) == {"estimate", "low", "high", "level"}
     assert [row["filename"] for row in answer["rows"]] == ["a/1.png", "b/3,\n.png"]

@@ -151,6 +151,12 @@ def test_closing_panel_says_how_pure_the_list_is_and_how_labels_go_wrong() -> No
     assert lines[4] == more["noise_kind"]
 
 
+def test_closing_panel_says_what_a_look_at_the_list_brings() -> None:
+    curve = [{"first": k, "wrong": 0.9 * k} for k in (10, 25, 50, 100, 240, 250, 500, 1000, 1600)]
+    line = closing_panel(SUMMARY | {"expected_errors": curve}).splitlines()[3]
+    assert line == "wrong labels expected among the first 25: 22, 50: 45, 100: 90, 240: 216, 250: 225"
+
+
 def test_closing_panel_of_labels_that_may_all_be_right() -> None:
     counts = dict.fromkeys(SUMMARY["counts"], 0) | {"labelled": 1000, "label_issues": 5, "review": 5}
     rate = {"estimate": 0.04, "low": 0.0, "high": 0.08}

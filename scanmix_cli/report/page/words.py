@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from scanmix_cli.data.wording import counted
 
 STEPS = ((0.005, "Hardly any label looks wrong"), (0.02, "A few labels look wrong"))
@@ -81,14 +79,6 @@ def verdict(summary: dict[str, Any], confusion: dict[str, Any] | None) -> list[s
             f"of {counted(counts['held_out'], 'held-out image')} right."
         )
     return sentences
-
-
-def expected_errors(p_ranked: np.ndarray) -> np.ndarray:
-    """float64 (n + 1,): expected number of wrong labels among the first k of the ranked list, k = 0..n.
-
-    The sum of the first k probabilities p_mislabeled.
-    """
-    return np.concatenate([[0.0], np.cumsum(np.nan_to_num(p_ranked))])
 
 
 def _todo(counts: dict[str, int]) -> str:
