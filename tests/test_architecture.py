@@ -69,3 +69,16 @@ def test_every_rule_is_seen_to_fail() -> None:
     settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     rules = {contract["name"] for contract in settings["tool"]["importlinter"]["contracts"]}
     assert rules == {rule for rule, _, _ in VIOLATIONS}
+
+
+@pytest.mark.parametrize(
+    ("program", "spared"),
+    [
+        ("import scanmix_cli.cli.app", {"torch", "pandas", "scipy", "sklearn", "matplotlib"}),
+        ("import scanmix_cli.workflow.train", {"sklearn", "matplotlib", "torchvision", "timm", "faiss"}),
+    ],
+)
+def test_a_command_starts_without_what_it_needs_later_or_never(program: str, spared: set[str]) -> None:
+    program += f"; import sys; print(*sorted({spared} & set(sys.modules)))"
+    outcome = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert outcome.stdout.strip() == ""

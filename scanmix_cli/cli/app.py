@@ -1,4 +1,7 @@
-"""The `scanmix` command: registers the sub-commands and turns expected errors into one sentence and an exit code."""
+"""The `scanmix` command: registers the sub-commands and turns expected errors into one sentence and an exit code.
+
+The modules of the sub-commands import what takes long (pandas, SciPy, PyTorch) only when they are called.
+"""
 
 import os
 import sys
@@ -17,9 +20,9 @@ from scanmix_cli.cli.predict import predict
 from scanmix_cli.cli.report import report
 from scanmix_cli.cli.review import review
 from scanmix_cli.cli.train import train
+from scanmix_cli.data.wording import printable
 from scanmix_cli.engine.launch import GRACE, processes, report_comes_from_elsewhere
 from scanmix_cli.errors import PeerLost, RunError, ScanmixError, SettingsError
-from scanmix_cli.report.terminal import printable
 from scanmix_cli.version import __version__
 
 app = typer.Typer(

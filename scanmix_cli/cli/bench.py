@@ -9,9 +9,7 @@ from typing import Annotated
 import typer
 
 from scanmix_cli.cli import options
-from scanmix_cli.engine.progress import make_reporter
 from scanmix_cli.errors import Interrupted, SettingsError
-from scanmix_cli.workflow.request import parse_duration
 
 NOISE, RUN, OUTPUT = "Noise", "Methods and schedule", "Output"
 DEFAULT_DATA = Path("data")
@@ -162,6 +160,8 @@ def bench(
         raise SettingsError(f"{folder} holds no benchmark to resume: start it without --resume")
     from scanmix_cli.bench.request import BenchRequest  # imports PyTorch
     from scanmix_cli.bench.runner import run_bench
+    from scanmix_cli.engine.progress import make_reporter
+    from scanmix_cli.workflow.request import parse_duration
 
     request = BenchRequest(
         target=name,

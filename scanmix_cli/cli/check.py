@@ -4,27 +4,19 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import pandas as pd
 import typer
 
 from scanmix_cli.cli import options
-from scanmix_cli.cli.check_screen import show
-from scanmix_cli.cli.decoding import decoding_progress
-from scanmix_cli.data.audit import require_readable
-from scanmix_cli.data.cache import default_cache_dir
-from scanmix_cli.data.decode import VALID
-from scanmix_cli.data.overview import overview
-from scanmix_cli.data.pixels import SCAN_SIZE, SKIP, Pixels, load_pixels
-from scanmix_cli.data.samples import Samples
-from scanmix_cli.data.sources import read_samples
 from scanmix_cli.data.wording import counted
 from scanmix_cli.errors import DataError, SettingsError
 from scanmix_cli.files import write_text
-from scanmix_cli.report.spreadsheet import csv_text
-from scanmix_cli.workflow.facts import DataFacts, facts_of
+
+if TYPE_CHECKING:
+    from scanmix_cli.data.pixels import Pixels
+    from scanmix_cli.data.samples import Samples
+    from scanmix_cli.workflow.facts import DataFacts
 
 
 def check(
@@ -48,6 +40,14 @@ def check(
     """
     if out is not None and not out.parent.is_dir():
         raise SettingsError(f"{out} cannot be written: there is no folder {out.parent}; name another file with --out")
+    from scanmix_cli.cli.check_screen import show
+    from scanmix_cli.cli.decoding import decoding_progress
+    from scanmix_cli.data.cache import default_cache_dir
+    from scanmix_cli.data.overview import overview
+    from scanmix_cli.data.pixels import SCAN_SIZE, SKIP, load_pixels
+    from scanmix_cli.data.sources import read_samples
+    from scanmix_cli.workflow.facts import facts_of
+
     try:
         with decoding_progress() as on_progress:
             samples = read_samples(
@@ -90,7 +90,9 @@ def check(
         raise DataError(problem)
 
 
-def _problem(samples: Samples, pixels: Pixels) -> str | None:
+def _problem(samples: "Samples", pixels: "Pixels") -> str | None:
+    from scanmix_cli.data.audit import require_readable
+
     try:
         require_readable(samples, pixels)
     except DataError as error:
@@ -98,7 +100,7 @@ def _problem(samples: Samples, pixels: Pixels) -> str | None:
     return None
 
 
-def _plan(facts: DataFacts) -> dict[str, Any]:
+def _plan(facts: "DataFacts") -> dict[str, Any]:
     """What `train` without further options would choose on this machine, and how long it would take."""
     from scanmix_cli.engine.device import choose_compute  # imports PyTorch: after everything that may go wrong
     from scanmix_cli.workflow.measured import is_measured
@@ -121,7 +123,13 @@ def _plan(facts: DataFacts) -> dict[str, Any]:
     }
 
 
-def _write_bad_files(out: Path, samples: Samples, pixels: Pixels) -> None:
+def _write_bad_files(out: Path, samples: "Samples", pixels: "Pixels") -> None:
+    import numpy as np
+    import pandas as pd
+
+    from scanmix_cli.data.decode import VALID
+    from scanmix_cli.report.spreadsheet import csv_text
+
     bad = np.flatnonzero(pixels.error_codes != VALID)
     names = samples.table["filename"].to_numpy()[bad]
     columns = {"filename": names, "error_code": pixels.error_codes[bad], "message": pixels.messages[bad]}

@@ -12,8 +12,7 @@ from rich.text import Text
 from scanmix_cli.data.copies import Copies
 from scanmix_cli.data.overview import ClassCount, Overview, Spread
 from scanmix_cli.data.samples import TRAIN
-from scanmix_cli.data.wording import counted
-from scanmix_cli.report.terminal import printable
+from scanmix_cli.data.wording import counted, printable
 
 BAR_WIDTH = 30
 ALL_CLASSES = 40  # up to so many classes all are shown, else the largest and the smallest

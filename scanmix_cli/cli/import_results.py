@@ -9,9 +9,6 @@ import typer
 
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted
-from scanmix_cli.export.results import OURS, is_own_csv, read_results
-from scanmix_cli.report.decisions import Imported, open_decisions
-from scanmix_cli.report.files import read_report, read_summary
 from scanmix_cli.report.runs import latest_run, resolve_run
 
 
@@ -32,6 +29,10 @@ def import_results(
 
     Example: scanmix import project-1-at-2026-11-28.json
     """
+    from scanmix_cli.export.results import OURS, is_own_csv, read_results
+    from scanmix_cli.report.decisions import Imported, open_decisions
+    from scanmix_cli.report.files import read_report, read_summary
+
     folder = latest_run() if run is None else resolve_run(run)
     report = read_report(folder)
     name = _user() if who is None else who

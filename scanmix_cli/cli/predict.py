@@ -8,12 +8,9 @@ from typing import Annotated
 import typer
 
 from scanmix_cli.cli import options
-from scanmix_cli.data.wording import counted
+from scanmix_cli.data.wording import counted, printable
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.files import write_text
-from scanmix_cli.report.export import records
-from scanmix_cli.report.spreadsheet import csv_text
-from scanmix_cli.report.terminal import printable
 
 
 def predict(
@@ -34,6 +31,8 @@ def predict(
 
     Example: scanmix predict scanmix-runs/demo photo.jpg more-photos/
     """
+    from scanmix_cli.report.export import records
+    from scanmix_cli.report.spreadsheet import csv_text
     from scanmix_cli.workflow.predict import predict as run_prediction  # imports PyTorch
     from scanmix_cli.workflow.predict import unreadable
 

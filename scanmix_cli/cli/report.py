@@ -2,26 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import pandas as pd
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted
-from scanmix_cli.report.decided import read_decided_report
-from scanmix_cli.report.economics import expected_wrong
-from scanmix_cli.report.export import check_extension, export, records
-from scanmix_cli.report.files import read_summary
-from scanmix_cli.report.page.pictures import Sources
-from scanmix_cli.report.page.run_data import read_run
-from scanmix_cli.report.places import image_paths
 from scanmix_cli.report.runs import latest_run, resolve_run
-from scanmix_cli.report.select import select
-from scanmix_cli.report.terminal import pairs_table, suspects_table
-from scanmix_cli.report.thumbnails import NEARBY, from_files
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCREEN = 50  # rows shown on the terminal when nobody said how many
 
@@ -51,6 +41,12 @@ def report(
 
     Example: scanmix report --out noisy.csv
     """
+    from scanmix_cli.report.decided import read_decided_report
+    from scanmix_cli.report.export import check_extension, export
+    from scanmix_cli.report.files import read_summary
+    from scanmix_cli.report.places import image_paths
+    from scanmix_cli.report.select import select
+
     if out is not None:
         check_extension(out)
     folder = latest_run() if run is None else resolve_run(run)
@@ -78,11 +74,16 @@ def report(
         limited = top is None and review_budget is None and not everything
         _show(rows, SCREEN if limited else len(rows), image_paths(folder, whole, summary))
         if len(rows) and (review_budget is not None or min_precision is not None):
+            from scanmix_cli.report.economics import expected_wrong
+
             wrong = expected_wrong(rows)
             typer.echo(f"{counted(len(rows), 'row')}: {wrong:.1f} labels are expected to be wrong.", err=True)
 
 
-def _answer(folder: Path, out: Path | None, rows: pd.DataFrame, summary: dict[str, Any]) -> dict[str, Any]:
+def _answer(folder: Path, out: Path | None, rows: "pd.DataFrame", summary: dict[str, Any]) -> dict[str, Any]:
+    from scanmix_cli.report.economics import expected_wrong
+    from scanmix_cli.report.export import records
+
     return {
         "run": str(folder),
         "out": None if out is None else str(out),
@@ -93,7 +94,12 @@ def _answer(folder: Path, out: Path | None, rows: pd.DataFrame, summary: dict[st
     }
 
 
-def _show(rows: pd.DataFrame, limit: int, paths: list[str]) -> None:
+def _show(rows: "pd.DataFrame", limit: int, paths: list[str]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from scanmix_cli.report.terminal import pairs_table, suspects_table
+
     if rows.empty:
         typer.echo("No row fits the choice; `scanmix report --top 20` shows the 20 most suspect ones.", err=True)
         return
@@ -106,8 +112,12 @@ def _show(rows: pd.DataFrame, limit: int, paths: list[str]) -> None:
         typer.echo(f"{limit} of {len(rows)} rows shown: add `--out noisy.csv` to write all of them.", err=True)
 
 
-def _write_page(path: Path, folder: Path, rows: pd.DataFrame, top: int | None) -> None:
+def _write_page(path: Path, folder: Path, rows: "pd.DataFrame", top: int | None) -> None:
     from scanmix_cli.report.html import SHOWN, write_html  # draws plots: every other command starts seconds sooner
+    from scanmix_cli.report.page.pictures import Sources
+    from scanmix_cli.report.page.run_data import read_run
+    from scanmix_cli.report.places import image_paths
+    from scanmix_cli.report.thumbnails import NEARBY, from_files
 
     whole = read_run(folder)
     paths = image_paths(folder, whole.report, whole.summary)

@@ -9,7 +9,6 @@ import typer
 
 from scanmix_cli.data.wording import counted
 from scanmix_cli.errors import SettingsError
-from scanmix_cli.report.decisions import open_decisions
 from scanmix_cli.report.runs import latest_run, resolve_run
 
 DECISIONS_PANEL = "Decisions as a table"
@@ -55,6 +54,7 @@ def review(
     if import_file is not None or export_file is not None:
         _tables(folder, import_file, export_file, name)
         return
+    from scanmix_cli.report.decisions import open_decisions
     from scanmix_cli.review.app import Review
     from scanmix_cli.review.pictures import Pictures
     from scanmix_cli.review.queue import read_queue
@@ -91,6 +91,7 @@ def login() -> str:
 
 def _tables(folder: Path, import_file: Path | None, export_file: Path | None, who: str) -> None:
     """Decisions from a CSV file, then to one."""
+    from scanmix_cli.report.decisions import open_decisions
     from scanmix_cli.report.files import read_report
 
     names = read_report(folder)["filename"].tolist()

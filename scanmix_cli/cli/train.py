@@ -12,14 +12,10 @@ from typing import Annotated
 import typer
 
 from scanmix_cli.cli import options
-from scanmix_cli.data.sources import read_samples
 from scanmix_cli.engine.launch import launch, processes, require_gpus
-from scanmix_cli.engine.progress import make_reporter
 from scanmix_cli.engine.run_folder import check_free, choose_folder
 from scanmix_cli.errors import Interrupted, SettingsError
 from scanmix_cli.report.runs import resolve_run
-from scanmix_cli.report.terminal import closing_panel
-from scanmix_cli.workflow.request import parse_duration, parse_fail_on, read_request
 
 SCHEDULE, MACHINE, OUTPUT = "Method and schedule", "Machine", "Output"
 
@@ -132,6 +128,8 @@ def train(
         require_gpus(gpus, device)
         if gpus > 1:
             raise typer.Exit(launch(gpus, [sys.executable, "-m", "scanmix_cli", *context.obj], go_on(context.obj)))
+    from scanmix_cli.workflow.request import parse_duration, parse_fail_on, read_request
+
     limit = None if fail_on is None else parse_fail_on(fail_on)
     chosen = {
         "profile": profile,
@@ -158,6 +156,8 @@ def train(
         check_free(out, overwrite, resume)  # before its config.toml is looked for
         config = config or out / "config.toml"
     request, given = read_request(config, chosen)
+    from scanmix_cli.data.sources import read_samples
+
     samples = read_samples(
         data,
         labels=labels,
@@ -170,6 +170,7 @@ def train(
         test=test,
     )
     from scanmix_cli.engine.parallel import from_writer, is_writer, joined  # imports PyTorch: after the cheap checks
+    from scanmix_cli.engine.progress import make_reporter
     from scanmix_cli.workflow.train import Destination
     from scanmix_cli.workflow.train import train as run_training
 
@@ -190,6 +191,8 @@ def train(
     if as_json:
         typer.echo(json.dumps(run.summary))
     elif not quiet:
+        from scanmix_cli.report.terminal import closing_panel
+
         typer.echo(closing_panel(run.summary), err=True)
     counts = run.summary["counts"]
     if limit is not None and limit.exceeded(counts["label_issues"], counts["labelled"]):

@@ -13,6 +13,12 @@ def shown(name: str) -> str:
     return "".join(mark if mark.isprintable() else _escape(mark) for mark in name)
 
 
+def printable(text: str, encoding: str) -> str:
+    """The text without control characters (a file name may hold a terminal's escape codes) and within the encoding."""
+    shown = "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii") for mark in text)
+    return shown.encode(encoding, "backslashreplace").decode(encoding)
+
+
 def _escape(mark: str) -> str:
     stray = "\udc80" <= mark <= "\udcff"
     return f"\\x{ord(mark) - 0xDC00:02x}" if stray else mark.encode("unicode_escape").decode("ascii")

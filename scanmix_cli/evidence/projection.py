@@ -1,8 +1,6 @@
 """A map of the images: their features in two dimensions, for people to look at."""
 
 import numpy as np
-from sklearn.decomposition import PCA
-from sklearn.manifold import TSNE
 
 MOST = 2_000  # images on the map; the cost of t-SNE grows faster than their number
 FEWEST = 5  # below that there is nothing to arrange
@@ -26,6 +24,9 @@ def project(features: np.ndarray, seed: int) -> np.ndarray:
     count = len(features)
     if count < FEWEST:
         return np.zeros((count, 2), np.float32)
+    from sklearn.decomposition import PCA  # imported at the end of a run: training starts a second sooner
+    from sklearn.manifold import TSNE
+
     components = min(COMPONENTS, count, features.shape[1])
     reduced = PCA(components, random_state=seed).fit_transform(features.astype(np.float32))
     perplexity = min(PERPLEXITY, (count - 1) / 3)

@@ -5,7 +5,6 @@ its probability of a clean label. Guards keep degenerate losses (all equal, NaN,
 """
 
 import numpy as np
-from sklearn.mixture import GaussianMixture
 
 from scanmix_cli.method.settings import SplitSettings
 
@@ -35,6 +34,8 @@ def clean_posterior(normalised: np.ndarray, settings: SplitSettings, seed: int) 
     """
     if len(normalised) < 2 or np.ptp(normalised) < 1e-6:
         return np.full(len(normalised), UNDECIDED)
+    from sklearn.mixture import GaussianMixture  # a second to import, and not every method needs it
+
     column = normalised.reshape(-1, 1)
     mixture = GaussianMixture(
         2, max_iter=settings.max_iter, tol=settings.tol, reg_covar=settings.reg_covar, random_state=seed

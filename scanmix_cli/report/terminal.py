@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scanmix_cli.data.wording import counted
+from scanmix_cli.data.wording import counted, printable
 from scanmix_cli.evidence.noise_rate import LEVEL
 from scanmix_cli.evidence.verdicts import DROP, RELABEL, REVIEW
 from scanmix_cli.report.export import records
@@ -72,12 +72,6 @@ def _arrow(console: Console) -> str:
 
 def _is_unicode(console: Console) -> bool:
     return (console.encoding or "").lower().startswith("utf")
-
-
-def printable(text: str, encoding: str) -> str:
-    """The text without control characters (a file name may hold a terminal's escape codes) and within the encoding."""
-    shown = "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii") for mark in text)
-    return shown.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def closing_panel(summary: dict[str, Any]) -> str:

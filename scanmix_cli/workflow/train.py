@@ -42,10 +42,8 @@ from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.report.decided import apply_decisions
 from scanmix_cli.report.files import write_run_tables
-from scanmix_cli.report.html import write_html
 from scanmix_cli.report.page.pictures import Sources
 from scanmix_cli.report.page.run_data import read_run
-from scanmix_cli.report.plots import save_plots
 from scanmix_cli.report.table import build_report
 from scanmix_cli.report.thumbnails import from_pixels, from_run
 from scanmix_cli.version import __version__
@@ -272,6 +270,9 @@ def conclude(
     }
     summary = write_run_tables(path, report, samples, pixels, verdicts, own)
     if destination.html:
+        from scanmix_cli.report.html import write_html  # Matplotlib: training starts a second sooner
+        from scanmix_cli.report.plots import save_plots
+
         whole = read_run(path)
         paths = [str(file) for file in samples.table["path"]]
         write_html(path / "report.html", whole, Sources(from_run(paths, pixels), from_pixels(pixels)))

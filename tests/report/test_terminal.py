@@ -8,8 +8,9 @@ import pytest
 from report_run import Run
 from rich.console import Console
 
+from scanmix_cli.data.wording import printable
 from scanmix_cli.report.page.run_data import ranked_issues
-from scanmix_cli.report.terminal import closing_panel, pairs_table, printable, suspects_table
+from scanmix_cli.report.terminal import closing_panel, pairs_table, suspects_table
 
 
 def shown(rows: pd.DataFrame, encoding: str = "utf-8") -> list[str]:

@@ -288,7 +288,7 @@ def test_an_unexpected_error_is_one_sentence_unless_asked_for_more(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by\nzero")
 
-    monkeypatch.setattr("scanmix_cli.cli.train.read_samples", broken)
+    monkeypatch.setattr("scanmix_cli.data.sources.read_samples", broken)
     assert run("train", squares) == 3
     expected = (
         "scanmix: unexpected ZeroDivisionError (by zero); run `scanmix -v -v ...` for the details and report it\n"
