@@ -51,8 +51,8 @@ def halving(compute: Callable[[int], T], size: int, parts: dict[str, int], name:
 class PartedStep:
     """A training step that is recorded where that is possible and made in ever smaller parts where memory is short.
 
-    Its inputs are row numbers (B,), several of the same length, and scalars. On running out of memory the batch is cut
-    in two, then in four and so on down to two images, for the rest of the run:
+    Its inputs are row numbers (B,) and pixels (B, ...), all of the same length, and scalars. On running out of memory
+    the batch is cut in two, then in four and so on down to two images, for the rest of the run:
 
     - gradients of the parts are added up, weighted by their size, and the optimiser steps once. Exact for losses that
       are a mean over images (cross-entropy, MixMatch's, MoCo's); nearly so for terms that look at the batch as a whole

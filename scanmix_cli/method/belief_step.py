@@ -45,18 +45,18 @@ class BeliefStep:
         set_rate(self.student.optimizer, rate)
         self.student.net.train()
         total = torch.zeros(2, device=context.device)
-        for batch, share in zip(batches, shares, strict=True):
-            total += self.captured(batch, share)
+        for batch, share, inputs in zip(batches, shares, self.images.feed(batches), strict=True):
+            total += self.captured(batch, *inputs, share)
         values = (total / len(batches)).tolist()
         return dict(zip(("loss_belief", "loss_contrastive"), values, strict=True))
 
-    def step(self, rows: Tensor, share: Tensor) -> Tensor:
-        """One gradient step on two views each of images `rows` (B,); returns both losses, (2,).
+    def step(self, rows: Tensor, pixels: Tensor, share: Tensor) -> Tensor:
+        """One gradient step on two views each of the images (B, 3, H, W) of rows (B,); returns both losses, (2,).
 
         An image is mixed with the same other one in both views, so that the mixtures are two views of one thing.
         """
         student, settings = self.student, self.settings
-        inputs, targets = gather(self.view(rows, rows), parts=2), self.targets[rows].repeat(2, 1)
+        inputs, targets = gather(self.view(pixels, pixels), parts=2), self.targets[rows].repeat(2, 1)
         order = torch.rand(len(rows), generator=self.context.generator, device=rows.device).argsort()
         inputs, targets = mixup(inputs, targets, torch.cat([order, order + len(rows)]), share)
         with self.context.compute.autocast():

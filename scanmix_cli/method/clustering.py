@@ -14,13 +14,13 @@ from scanmix_cli.method.images import Augmentation, ImageSet
 from scanmix_cli.method.learner import Learner
 from scanmix_cli.method.losses import scan_loss
 from scanmix_cli.method.networks import fixed_order
-from scanmix_cli.method.scan import draw_neighbors
+from scanmix_cli.method.scan import draw_partners
 from scanmix_cli.method.settings import ClusteringSettings
 from scanmix_cli.models.norm_act import forward_groups
 
 
 class ClusteringStep:
-    """The step of one learner; holds the neighbour filter that a recorded step reads from epoch to epoch."""
+    """The step of one learner, and the neighbours that an epoch's partners are drawn from."""
 
     def __init__(
         self, learner: Learner, images: ImageSet, neighbors: Tensor, settings: ClusteringSettings, context: Context
@@ -29,7 +29,6 @@ class ClusteringStep:
         self.learner, self.images, self.neighbors = learner, images, neighbors.clone()
         self.settings, self.context = settings, context
         self.view = Augmentation(images, settings.view, context)
-        self.allowed = torch.ones_like(neighbors, dtype=torch.bool)
         self.captured = context.captured(self.step)
 
     def epoch(self, rows: Tensor, peer_predictions: Tensor) -> dict[str, float]:
@@ -37,23 +36,22 @@ class ClusteringStep:
 
         peer_predictions int64 (N,): the peer's predicted classes.
         """
-        self.allowed.copy_(keep_links(peer_predictions, self.neighbors))
         self.learner.net.train()
         total = torch.zeros((), device=self.context.device)
         batches = fixed_order(rows[self.context.permutation(len(rows))], self.settings.batch_size)
         batches = batches[: self.settings.steps or None]
-        for batch in batches:
-            total += self.captured(batch)
+        partners = draw_partners(batches, self.neighbors, keep_links(peer_predictions, self.neighbors), self.context)
+        for inputs in self.images.feed(batches, partners):
+            total += self.captured(*inputs)
         return {"loss_clustering": (total / len(batches)).item()}
 
-    def step(self, rows: Tensor) -> Tensor:
-        """One gradient step on anchors `rows` (B,) and a drawn neighbour each; returns the loss."""
+    def step(self, anchors: Tensor, partners: Tensor) -> Tensor:
+        """One gradient step on images (B, 3, H, W) and a drawn neighbour of each; returns the loss."""
         net, optimizer = self.learner.net, self.learner.cluster_optimizer
-        partners = draw_neighbors(self.neighbors[rows], self.allowed[rows], self.context.generator)
-        inputs = self.view(rows, partners)
+        inputs = self.view(anchors, partners)
         with self.context.compute.autocast():
             outputs = forward_groups(net.cluster_logits, net.backbone, inputs, 2)
-        anchors, others = gather(outputs, parts=2).chunk(2)
-        loss = scan_loss(anchors, others, self.settings.entropy_weight)
+        first, second = gather(outputs, parts=2).chunk(2)
+        loss = scan_loss(first, second, self.settings.entropy_weight)
         self.context.descend(loss, optimizer, self.learner.legacy_zero_grad)
         return loss.detach()

@@ -50,7 +50,7 @@ class ElrStep:
         context: Context,
     ) -> None:
         self.net, self.averaged, self.peer = net, averaged, peer_averaged
-        self.images, self.settings, self.context = images, settings, context
+        self.settings, self.context = settings, context
         self.optimizer = sgd(
             [*net.backbone.parameters(), *net.class_head.parameters()],
             settings.learning_rate,
@@ -63,10 +63,10 @@ class ElrStep:
         self.one_hot = torch.nn.functional.one_hot(images.labels.clamp_min(0), images.classes).float()
         self.captured = context.captured(self.step)
 
-    def step(self, rows: Tensor, share: Tensor) -> Tensor:
-        """One gradient step on rows (B,) mixed by `share`; returns the loss."""
+    def step(self, rows: Tensor, pixels: Tensor, share: Tensor) -> Tensor:
+        """One gradient step on rows (B,) and their images (B, 3, H, W), mixed by `share`; returns the loss."""
         generator = self.context.generator
-        inputs = self.view(self.images.pixels[rows], generator)
+        inputs = self.view(pixels, generator)
         with torch.no_grad(), self.context.compute.autocast():
             guess = self.peer(to_layout(inputs)).float().softmax(1)
         targets = self.targets.update(rows, guess, self.settings.elr_momentum)
@@ -114,8 +114,8 @@ def train_elr(
             step.net.train()
             batches = fixed_order(labelled[context.permutation(len(labelled))], settings.batch_size)
             shares = mix_shares(len(batches), settings.mixup_alpha, context)
-            for rows, share in zip(batches, shares, strict=True):
-                total += step.captured(rows, share)
+            for rows, share, inputs in zip(batches, shares, images.feed(batches), strict=True):
+                total += step.captured(rows, *inputs, share)
                 count += 1
         judge.add(averaged)
         context.log(loss=(total / count).item(), **monitor.test(averaged, context))

@@ -46,6 +46,8 @@ class FeatureView:
 class FeatureSet(ImageSet):
     """As an ImageSet, but `pixels` are features float16 (N, V, D) of V views of every image."""
 
+    pixels: Tensor
+
     def view(self, name: str) -> Any:
         return FeatureView(name, self.pixels.shape[2])
 

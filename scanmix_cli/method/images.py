@@ -1,6 +1,6 @@
 """The images a stage trains on, as tensors on the compute device, and the forward pass over all of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -8,10 +8,11 @@ from torch import Tensor, nn
 
 from scanmix_cli.augment.pipelines import View, build_view
 from scanmix_cli.engine.context import Context
-from scanmix_cli.engine.parallel import gather_rows, own_share, rows_of_this_process
+from scanmix_cli.engine.parallel import gather_rows, own_share, rows_of_this_process, world
 from scanmix_cli.engine.parts import halving
 from scanmix_cli.method.losses import given_prior
 from scanmix_cli.method.settings import Normalisation
+from scanmix_cli.method.stored import StoredPixels
 
 EVALUATION_BATCH = {"cpu": 256, "cuda": 2048, "mps": 512}
 COMPILED_VIEWS = ("simclr", "strong")  # over a hundred operations each: as costly as the network at batch 64
@@ -22,10 +23,11 @@ COMPILED_FROM = 20_000  # images; fewer make too few steps to pay for the 15 to 
 class ImageSet:
     """Pixels uint8 (N, 3, H, W) and given labels int64 (N,), -1 where unlabelled.
 
+    The labels lie on the compute device, and so do the pixels unless they are StoredPixels.
     trusted bool (N,): labels that a person has confirmed, which the EM loop never doubts; None where there are none.
     """
 
-    pixels: Tensor
+    pixels: Tensor | StoredPixels
     labels: Tensor
     classes: int
     size: int
@@ -52,11 +54,29 @@ class ImageSet:
     def subset(self, rows: Tensor) -> "ImageSet":
         """The images `rows`, int64 (n,), in that order."""
         trusted = None if self.trusted is None else self.trusted[rows]
-        return replace(self, pixels=self.pixels[rows], labels=self.labels[rows], trusted=trusted)
+        pixels = self.pixels.subset(rows) if isinstance(self.pixels, StoredPixels) else self.pixels[rows]
+        return replace(self, pixels=pixels, labels=self.labels[rows], trusted=trusted)
+
+    def batches(self, rows: Tensor, size: int) -> Iterator[Tensor]:
+        """Pixels on the device, of `size` of the `rows`, int64 (n,), after another; each is good until the next one."""
+        if isinstance(self.pixels, StoredPixels):
+            return self.pixels.batches(rows, size)
+        pixels = self.pixels
+        return (pixels[part] for part in rows.split(size))
+
+    def feed(self, *orders: Tensor) -> Iterator[tuple[Tensor, ...]]:
+        """For every step its inputs of pixels: of each of `orders`, row numbers int64 (steps, B), the images of a step,
+        uint8 (b, 3, H, W), which are this process's share of the B.
+
+        They are gathered out here because a recorded step cannot wait for pixels that lie elsewhere.
+        """
+        own = [own_share(order, dim=1) for order in orders]
+        rows, widths = torch.cat(own, 1), [part.shape[1] for part in own]
+        return (batch.split(widths) for batch in self.batches(rows.flatten(), max(sum(widths), 1)))
 
 
 class Augmentation:
-    """Random views of stored images by row number, in `to_layout`, for a step that is recorded.
+    """Random views of images, in `to_layout`, for a step that is recorded.
 
     Views of many small operations are compiled on a GPU, for large sets; the random numbers are drawn outside. All
     processes draw those of the whole batch, and see only their share of its images.
@@ -65,44 +85,48 @@ class Augmentation:
     def __init__(self, images: ImageSet, name: str, context: Context, compiled: bool = True) -> None:
         view = images.view(name)
         self.name, self.draws = name, view.draws
-        self.pixels, self.generator = images.pixels, context.generator
+        self.generator = context.generator
         pays = compiled and name in COMPILED_VIEWS and len(images) >= COMPILED_FROM
         self.apply = context.compiled(view.apply) if pays else view.apply
 
-    def __call__(self, *rows: Tensor, parts: int = 1) -> Tensor:
-        """float32 (B1 + B2 + ..., 3, S, S): the images `rows`, int64 (B1,), (B2,), ..., one after another.
+    def __call__(self, *pixels: Tensor, parts: int = 1) -> Tensor:
+        """float32 (b1 + b2 + ..., 3, S, S): views of images uint8 (b1, 3, H, W), (b2, 3, H, W), ..., one after another.
 
         Where processes share the batch these are the shares of each, taken from `parts` equal parts of each.
         """
-        uniforms = [own_share(self.draw(len(one)), parts, dim=1) for one in rows]
-        return self.of(torch.cat([own_share(one, parts) for one in rows]), torch.cat(uniforms, dim=1))
+        uniforms = [own_share(self.draw(world() * len(one)), parts, dim=1) for one in pixels]
+        return self.of(torch.cat(pixels), torch.cat(uniforms, dim=1))
 
     def draw(self, count: int) -> Tensor:
         """Random numbers for `count` images, (draws, count)."""
-        return torch.rand((self.draws, count), generator=self.generator, device=self.pixels.device)
+        return torch.rand((self.draws, count), generator=self.generator, device=self.generator.device)
 
-    def of(self, rows: Tensor, uniforms: Tensor) -> Tensor:
-        """The images `rows` (B,) as the random numbers (draws, B) make them."""
-        return to_layout(self.apply(self.pixels[rows], uniforms))
+    def of(self, pixels: Tensor, uniforms: Tensor) -> Tensor:
+        """The images (B, 3, H, W) as the random numbers (draws, B) make them."""
+        return to_layout(self.apply(pixels, uniforms))
 
 
-def forward_all(function: Callable[[Tensor], Tensor], net: nn.Module, images: ImageSet, context: Context) -> Tensor:
-    """Outputs float32 (N, ...) of `function` for the test view of every image, `net` in evaluation mode meanwhile.
+def forward_all(
+    function: Callable[[Tensor], Tensor], net: nn.Module, images: ImageSet, context: Context, rows: Tensor | None = None
+) -> Tensor:
+    """Outputs float32 (N, ...) of `function` for the test view of every image, `net` in evaluation mode meanwhile;
+    of the images `rows`, int64 (n,), where only those are asked for.
 
     Processes that share the run look at a part each and exchange the outputs.
     """
-    view = images.view("test")
+    view, count = images.view("test"), len(images if rows is None else rows)
     was_training = net.training
     net.eval()
 
     def evaluate(size: int) -> Tensor:
-        batches = rows_of_this_process(len(images), context.device).split(size)
-        return torch.cat([function(to_layout(view(images.pixels[rows], None))).float() for rows in batches])
+        own = rows_of_this_process(count, context.device)
+        batches = images.batches(own if rows is None else rows[own], size)
+        return torch.cat([function(to_layout(view(pixels, None))).float() for pixels in batches])
 
     with torch.inference_mode(), context.compute.autocast():
         outputs = halving(evaluate, EVALUATION_BATCH[context.device.type], context.relief.parts, "evaluation")
     net.train(was_training)
-    return gather_rows(outputs.clone(), len(images))
+    return gather_rows(outputs.clone(), count)
 
 
 def to_layout(batch: Tensor) -> Tensor:

@@ -86,17 +86,18 @@ class MixMatchStep:
         self.learner.net.train()
         self.peer.eval()
         total = torch.zeros(3, device=context.device)
-        for k in range(steps):
-            total += self.captured(labelled[k], unlabelled[k], shares[k], weights[k])
+        for k, inputs in enumerate(self.images.feed(labelled, unlabelled)):
+            total += self.captured(labelled[k], *inputs, shares[k], weights[k])
         values = (total / steps).tolist()
         return dict(zip(("loss_x", "loss_u", "loss_r"), values, strict=True))
 
-    def step(self, labelled: Tensor, unlabelled: Tensor, share: Tensor, weight: Tensor) -> Tensor:
-        """One gradient step on rows (B,) of each side; returns the losses L_x, L_u, L_r as (3,)."""
+    def step(self, labelled: Tensor, x: Tensor, u: Tensor, share: Tensor, weight: Tensor) -> Tensor:
+        """One gradient step on labelled rows (B,), their images x (B, 3, H, W) and unlabelled ones u, as many; returns
+        the losses L_x, L_u, L_r as (3,)."""
         learner, batch = self.learner, len(labelled)
-        rows = torch.cat([labelled, labelled, unlabelled, unlabelled])
-        inputs = self.view(rows, parts=4)
-        guessed_from = inputs if self.guess_view is self.view else self.guess_view(rows, parts=4)
+        pixels = torch.cat([x, x, u, u])
+        inputs = self.view(pixels, parts=4)
+        guessed_from = inputs if self.guess_view is self.view else self.guess_view(pixels, parts=4)
         targets = self.targets(guessed_from, labelled)
         inputs = gather(inputs, parts=4)  # an image is mixed with any other of the batch
         order = torch.rand(4 * batch, generator=self.context.generator, device=inputs.device).argsort()

@@ -75,14 +75,14 @@ def train_moco(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSetti
     queue = KeyQueue(min(size, max(len(used) // batch_size, 1) * batch_size), 128, context.generator)
     view = Augmentation(images, settings.view, context, compiled=False)
 
-    def step(rows: Tensor) -> Tensor:
-        """One gradient step on images `rows` (B,), a query and a key view each; returns the loss."""
-        queries_view, uniforms = view(rows), view.draw(len(rows))
+    def step(pixels: Tensor) -> Tensor:
+        """One gradient step on images (B, 3, H, W), a query and a key view each; returns the loss."""
+        queries_view, uniforms = view(own_share(pixels)), view.draw(len(pixels))
         if context.descend.part.first:
             follow(key_net, net, settings.key_momentum)
         with context.compute.autocast():
             keys = shuffled_keys(
-                key_net, lambda places: view.of(rows[places], uniforms[:, places]), len(rows), context.generator
+                key_net, lambda places: view.of(pixels[places], uniforms[:, places]), len(pixels), context.generator
             )
             queries = gather(net(queries_view))
         loss = info_nce(queries, keys, queue.keys.clone(), settings.temperature)
@@ -98,6 +98,6 @@ def train_moco(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSetti
         set_rate(optimizer, cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction))
         batches = fixed_order(used[context.permutation(len(used))], batch_size)
         total = torch.zeros((), device=context.device)
-        for rows in batches:
-            total += captured(rows)
+        for pixels in images.batches(batches.flatten(), batch_size):  # whole: keys are of any image of the batch
+            total += captured(pixels)
         context.log(loss=(total / len(batches)).item())

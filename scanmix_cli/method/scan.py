@@ -19,6 +19,8 @@ from scanmix_cli.models.network import ScanMixNet
 from scanmix_cli.models.norm_act import forward_groups
 
 SELECTION_ENTROPY_WEIGHT = 1.0
+BLOCK = 65_536  # anchors whose partners are drawn at once
+MOST_HELD_OUT = 5_000  # images that choose the epoch, at most: with their neighbours ten times as many and more
 
 
 def draw_neighbors(candidates: Tensor, allowed: Tensor | None, generator: torch.Generator) -> Tensor:
@@ -32,6 +34,16 @@ def draw_neighbors(candidates: Tensor, allowed: Tensor | None, generator: torch.
     return candidates.gather(1, noise.argmax(1, keepdim=True)).squeeze(1)
 
 
+def draw_partners(batches: Tensor, neighbors: Tensor, allowed: Tensor | None, context: Context) -> Tensor:
+    """A neighbour for every anchor of an epoch, int64 (steps, B) as `batches`; neighbors int64 (N, K), allowed bool
+    (N, K) or None for all."""
+    drawn = [
+        draw_neighbors(neighbors[rows], None if allowed is None else allowed[rows], context.generator)
+        for rows in batches.flatten().split(BLOCK)
+    ]
+    return torch.cat(drawn).view_as(batches)
+
+
 def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: ScanSettings, context: Context) -> None:
     """Train backbone and cluster head of `net` in place; neighbors int64 (N, K); labels are not used."""
     parameters = [*net.backbone.parameters(), *net.cluster_head.parameters()]
@@ -40,13 +52,13 @@ def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: S
     held_out, learned = _set_aside(len(images), settings.held_out_share, context)
     best = BestState(net)
 
-    def step(rows: Tensor) -> Tensor:
-        """One gradient step on anchors `rows` (B,) and a drawn neighbour each; returns the loss."""
-        inputs = view(rows, draw_neighbors(neighbors[rows], None, context.generator))
+    def step(anchors: Tensor, partners: Tensor) -> Tensor:
+        """One gradient step on images (B, 3, H, W) and a drawn neighbour of each; returns the loss."""
+        inputs = view(anchors, partners)
         with context.compute.autocast():
             outputs = forward_groups(net.cluster_logits, net.backbone, inputs, 2)
-        anchors, others = gather(outputs, parts=2).chunk(2)
-        loss = scan_loss(anchors, others, settings.entropy_weight)
+        first, second = gather(outputs, parts=2).chunk(2)
+        loss = scan_loss(first, second, settings.entropy_weight)
         context.descend(loss, optimizer)
         return loss.detach()
 
@@ -56,8 +68,8 @@ def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: S
         order = learned[context.permutation(len(learned))]
         batches = fixed_order(order, settings.batch_size)
         total = torch.zeros((), device=context.device)
-        for rows in batches:
-            total += captured(rows)
+        for inputs in images.feed(batches, draw_partners(batches, neighbors, None, context)):
+            total += captured(*inputs)
         score = selection_loss(net, images, neighbors, held_out, context)
         best.offer(score, net)
         context.log(loss=(total / len(batches)).item(), selection_loss=score)
@@ -67,17 +79,18 @@ def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: S
 
 def selection_loss(net: ScanMixNet, images: ImageSet, neighbors: Tensor, rows: Tensor, context: Context) -> float:
     """SCAN loss (entropy weight 1) of anchors `rows` against all their neighbours, test view."""
-    logits = forward_all(net.cluster_logits, net, images, context)
-    others = neighbors[rows]
-    anchors = logits[rows].repeat_interleave(others.shape[1], dim=0)
-    return from_writer(scan_loss(anchors, logits[others.flatten()], SELECTION_ENTROPY_WEIGHT).item)
+    pairs = torch.cat([rows.unsqueeze(1), neighbors[rows]], dim=1)
+    needed, places = pairs.unique(return_inverse=True)
+    logits = forward_all(net.cluster_logits, net, images, context, needed)
+    anchors = logits[places[:, 0]].repeat_interleave(pairs.shape[1] - 1, dim=0)
+    return from_writer(scan_loss(anchors, logits[places[:, 1:].flatten()], SELECTION_ENTROPY_WEIGHT).item)
 
 
 def _set_aside(count: int, share: float, context: Context) -> tuple[Tensor, Tensor]:
     """Split row numbers into those that choose the epoch and those that train, from the seed alone."""
     generator = torch.Generator().manual_seed(context.seed)
     order = torch.randperm(count, generator=generator).to(context.device)
-    aside = max(int(count * share), 1)
+    aside = min(max(int(count * share), 1), MOST_HELD_OUT)
     return order[:aside], order[aside:]
 
 

@@ -66,8 +66,8 @@ def run_em_loop(
             **monitor.selection(divisions[0].clean, loop.labels),
             **monitor.test(nets, context),
         )
-    logits = torch.stack([forward_all(net, net, images, context) for net in nets]).sum(0)
-    loop.evidence.final_probability[:] = logits.softmax(1).cpu().numpy()
+    log_probability = torch.stack([outlook.probabilities.log() for outlook in outlooks or loop.look()])
+    loop.evidence.final_probability[:] = log_probability.sum(0).softmax(1).cpu().numpy()
     return loop.evidence
 
 

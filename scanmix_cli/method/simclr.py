@@ -17,9 +17,9 @@ def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSet
     optimizer = sgd(list(net.parameters()), settings.learning_rate, settings.momentum, settings.weight_decay, context)
     view = Augmentation(images, settings.view, context)
 
-    def step(rows: Tensor) -> Tensor:
-        """One gradient step on images `rows` (B,), two views each; returns the loss."""
-        inputs = view(rows.repeat(2), parts=2)
+    def step(pixels: Tensor) -> Tensor:
+        """One gradient step on images (B, 3, H, W), two views each; returns the loss."""
+        inputs = view(torch.cat([pixels, pixels]), parts=2)
         with context.compute.autocast():
             outputs = net(inputs)
         first, second = gather(outputs, parts=2).chunk(2)
@@ -33,7 +33,7 @@ def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSet
         rate = cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction)
         batches = fixed_order(context.permutation(len(images)), settings.batch_size)
         total = torch.zeros((), device=context.device)
-        for k, rows in enumerate(batches, start=epoch.index * len(batches) + 1):
+        for k, inputs in enumerate(images.feed(batches), start=epoch.index * len(batches) + 1):
             set_rate(optimizer, rate * min(k / max(settings.rising_steps, 1), 1.0))
-            total += captured(rows)
+            total += captured(*inputs)
         context.log(loss=(total / len(batches)).item())

@@ -9,7 +9,6 @@ from torch.nn import functional as F
 
 from scanmix_cli.engine.checkpoints import Stateful
 from scanmix_cli.engine.context import Context
-from scanmix_cli.engine.parallel import own_share
 from scanmix_cli.method.beliefs import ridge_head
 from scanmix_cli.method.images import ImageSet, forward_all, to_layout
 from scanmix_cli.method.networks import fixed_order, sgd
@@ -92,10 +91,10 @@ def renew_statistics(net: ScanMixNet, images: ImageSet, context: Context) -> Non
     batches = fixed_order(context.permutation(len(images)), STATISTICS_BATCH)[:STATISTICS_BATCHES]
     net.train()
     with torch.no_grad(), context.compute.autocast():
-        for k, rows in enumerate(batches, start=1):
+        for k, (pixels,) in enumerate(images.feed(batches), start=1):
             for norm in norms:
                 norm.momentum = 1 / k  # so that the running value is the mean of the batches'
-            net.features(to_layout(view(images.pixels[own_share(rows)], None)))
+            net.features(to_layout(view(pixels, None)))
     for norm, momentum in zip(norms, usual, strict=True):
         norm.momentum = momentum
     net.eval()

@@ -37,9 +37,10 @@ def train_supervised(
     view = images.view(settings.view)
     one_hot = torch.nn.functional.one_hot(images.labels.clamp_min(0), images.classes).float()
 
-    def step(rows: Tensor, share: Tensor) -> Tensor:
-        """One gradient step on rows (B,), mixed with a shuffled copy by `share` (1 leaves them alone)."""
-        inputs = view(images.pixels[rows], context.generator)
+    def step(rows: Tensor, pixels: Tensor, share: Tensor) -> Tensor:
+        """One gradient step on rows (B,) and their images (B, 3, H, W), mixed with a shuffled copy by `share` (1 leaves
+        them alone)."""
+        inputs = view(pixels, context.generator)
         order = torch.rand(len(rows), generator=context.generator, device=rows.device).argsort()
         mixed, targets = mixup(inputs, one_hot[rows], order, share)
         with context.compute.autocast():
@@ -66,8 +67,8 @@ def train_supervised(
         if use_mixup:
             shares = mix_shares(len(batches), settings.mixup_alpha, context)
         total = torch.zeros((), device=context.device)
-        for rows, share in zip(batches, shares, strict=True):
-            total += captured(rows, share)
+        for rows, share, inputs in zip(batches, shares, images.feed(batches), strict=True):
+            total += captured(rows, *inputs, share)
         judge.add([net])
         context.log(loss=(total / len(batches)).item(), **monitor.test([net], context))
     return judge.conclude([net])

@@ -15,16 +15,17 @@ from scanmix_cli.method.settings import WarmupSettings
 
 
 class WarmupStep:
-    """One gradient step of cross-entropy (plus confidence penalty) on a batch of rows (B,)."""
+    """One gradient step of cross-entropy (plus confidence penalty) on a batch."""
 
     def __init__(self, learner: Learner, images: ImageSet, settings: WarmupSettings, context: Context) -> None:
         self.learner, self.images, self.settings, self.context = learner, images, settings, context
         self.view = Augmentation(images, settings.view, context, compiled=False)  # too few steps
         self.captured = context.captured(self.step)
 
-    def step(self, rows: Tensor) -> Tensor:
+    def step(self, rows: Tensor, pixels: Tensor) -> Tensor:
+        """On rows (B,) and their images (B, 3, H, W)."""
         net, optimizer = self.learner.net, self.learner.optimizer
-        batch = self.view(rows)
+        batch = self.view(pixels)
         with self.context.compute.autocast():
             with torch.set_grad_enabled(self.settings.scope == "network"):
                 features = net.features(batch)
@@ -48,7 +49,8 @@ def warm_up(
         for learner, step in zip(learners, steps, strict=True):
             set_rate(learner.optimizer, settings.learning_rate)
             learner.net.train()
-            for rows in fixed_order(labelled[context.permutation(len(labelled))], settings.batch_size):
-                total += step.captured(rows)
+            batches = fixed_order(labelled[context.permutation(len(labelled))], settings.batch_size)
+            for rows, inputs in zip(batches, images.feed(batches), strict=True):
+                total += step.captured(rows, *inputs)
                 count += 1
         context.log(loss=(total / count).item(), **monitor.test([learner.net for learner in learners], context))

@@ -14,12 +14,16 @@ from scanmix_cli.engine.context import Context
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.networks import contrastive_net
 from scanmix_cli.method.settings import Profile
+from scanmix_cli.method.stored import StoredPixels
 from scanmix_cli.models.network import ContrastiveNet, ScanMixNet
 from scanmix_cli.models.registry import ADAPTER_PREFIX, STILL_PREFIX
 from scanmix_cli.workflow.facts import train_rows
 from scanmix_cli.workflow.reviewed import TrainingLabels
 from scanmix_cli.workflow.still import RowsOf, StillEncoder
 from scanmix_cli.workflow.weights import choose_outside, load_encoder
+
+PIXEL_SHARE = 0.5  # of a GPU's free memory; pixels that need more stay in their file and come over by the batch
+HOST_ROOM = 1e9  # bytes on other devices, which share the memory of the machine
 
 
 @dataclass(frozen=True)
@@ -52,17 +56,33 @@ def make_sets(samples: Samples, labels: TrainingLabels, pixels: Pixels, profile:
 def image_set(
     pixels: Pixels, rows: np.ndarray, ids: np.ndarray, samples: Samples, profile: Profile, context: Context
 ) -> ImageSet:
-    """Rows int64 (n,) of the pixel cache as tensors on the device; ids int64 (rows of the table,) are the labels.
+    """Rows int64 (n,) of the pixel cache, on the device where it has room for them; ids int64 (rows of the table,) are
+    the labels.
 
-    On a CPU, all rows of the cache stay in their file: the system reads what is looked at, and lets go of it again
-    where memory is short.
+    Elsewhere, and on a CPU where all rows are asked for, they stay in the cache's file: the system reads what is looked
+    at, and lets go of it again where memory is short.
     """
-    whole = context.device.type == "cpu" and np.array_equal(rows, pixels.rows)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")  # nobody writes to pixels
-        found = torch.from_numpy(pixels.images if whole else RowsOf(pixels, rows)[:]).to(context.device)
+        found = _placed(pixels, rows, context.device)
     numbers = torch.from_numpy(ids[rows]).to(context.device)
     return ImageSet(found, numbers, len(samples.classes), profile.image_size, profile.mean, profile.std)
+
+
+def _placed(pixels: Pixels, rows: np.ndarray, device: torch.device) -> Tensor | StoredPixels:
+    if device.type == "cpu" and np.array_equal(rows, pixels.rows):
+        return torch.from_numpy(pixels.images)
+    chosen = RowsOf(pixels, rows)
+    if len(rows) * pixels.images[:1].nbytes <= room_for_pixels(device):
+        return torch.from_numpy(chosen[:]).to(device)
+    return StoredPixels(torch.from_numpy(pixels.images), torch.from_numpy(chosen.places), device)
+
+
+def room_for_pixels(device: torch.device) -> float:
+    """Bytes that pixels may take on the device; activations, networks and tables need the rest."""
+    if device.type != "cuda":
+        return HOST_ROOM
+    return PIXEL_SHARE * torch.cuda.mem_get_info(device)[0]
 
 
 def _of_images(

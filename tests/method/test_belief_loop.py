@@ -111,7 +111,7 @@ def test_average_follows_the_weights() -> None:
     step = BeliefStep(one, CONTEXT_IMAGES, replace(SETTINGS, average=0.75), 0.2, toy_context())
     step.targets.fill_(1 / 3)
     one.net.train()
-    step.step(torch.arange(16), torch.ones(()))
+    step.step(torch.arange(16), CONTEXT_IMAGES.pixels[:16], torch.ones(()))
     new, average = next(one.net.parameters()), next(one.averaged.parameters())
     assert not torch.equal(old, new)
     torch.testing.assert_close(average, 0.75 * kept + 0.25 * new)
@@ -122,10 +122,10 @@ def test_both_views_are_mixed_with_the_same_image(monkeypatch: pytest.MonkeyPatc
     one, seen = student(), []
     step = BeliefStep(one, images, SETTINGS, 0.2, toy_context())
     flat = images.pixels.float().mean((2, 3)).repeat(2, 1)[:, :, None, None].expand(32, 3, 16, 16)
-    monkeypatch.setattr(step, "view", lambda *rows: flat[torch.cat(rows)])
+    monkeypatch.setattr(step, "view", lambda *pixels: flat)
     features = one.net.backbone.forward
     monkeypatch.setattr(one.net.backbone, "forward", lambda x: seen.append(x) or features(x))
-    step.step(torch.arange(16), torch.tensor(0.6))
+    step.step(torch.arange(16), images.pixels, torch.tensor(0.6))
     first, second = seen[0].chunk(2)
     torch.testing.assert_close(first, second)
     assert not torch.allclose(first, flat[:16])
@@ -134,7 +134,7 @@ def test_both_views_are_mixed_with_the_same_image(monkeypatch: pytest.MonkeyPatc
 def test_rows_of_no_weight_are_never_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     step = BeliefStep(student(), CONTEXT_IMAGES, SETTINGS, 0.2, toy_context())
     drawn: list[int] = []
-    monkeypatch.setattr(step, "captured", lambda rows, share: drawn.extend(rows.tolist()) or torch.zeros(2))
+    monkeypatch.setattr(step, "captured", lambda rows, *_: drawn.extend(rows.tolist()) or torch.zeros(2))
     weights = (torch.arange(96) % 2).float()
     step.epoch(torch.full((96, 3), 1 / 3), weights, 0.01)
     assert len(drawn) == 96

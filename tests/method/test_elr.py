@@ -40,7 +40,7 @@ def test_a_step_moves_the_averaged_weights_a_little_and_the_peers_not_at_all() -
     averaged, peer_averaged = copy.deepcopy(net).eval(), copy.deepcopy(peer).eval()
     start, peer_start = averaged.class_head.weight.clone(), copy.deepcopy(peer_averaged.state_dict())
     step = ElrStep(net, averaged, peer_averaged, images, settings, context)
-    assert step.step(torch.arange(16), torch.tensor(0.8)).isfinite()
+    assert step.step(torch.arange(16), images.pixels[:16], torch.tensor(0.8)).isfinite()
     moved = net.class_head.weight
     assert not torch.equal(moved, start)
     torch.testing.assert_close(

@@ -70,17 +70,17 @@ def test_each_network_clusters_under_its_peers_predictions(monkeypatch: pytest.M
 
 
 def test_clustering_step_draws_no_partner_that_the_peer_sees_in_another_class(monkeypatch: pytest.MonkeyPatch) -> None:
-    from scanmix_cli.method import clustering
+    from scanmix_cli.method import scan
 
     drawn: list[tuple[torch.Tensor, torch.Tensor]] = []
-    original = clustering.draw_neighbors
+    original = scan.draw_neighbors
 
     def record(candidates: torch.Tensor, allowed: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
         partners = original(candidates, allowed, generator)
         drawn.append((candidates[:, 0], partners))  # column 0 holds the image itself
         return partners
 
-    monkeypatch.setattr(clustering, "draw_neighbors", record)
+    monkeypatch.setattr(scan, "draw_neighbors", record)
     context = toy_context()
     others = torch.randint(0, 24, (24, 5), generator=torch.Generator().manual_seed(1))
     neighbors = torch.cat([torch.arange(24).unsqueeze(1), others], dim=1)
@@ -227,7 +227,7 @@ def test_labelled_unlabelled_and_prior_loss_are_added_with_their_weights(
     monkeypatch.setattr(mixmatch, "squared_error", lambda logits, _: logits[:, 1].sum())
     monkeypatch.setattr(mixmatch, "prior_loss", lambda logits, _: logits[:, 2].sum())
     step = mixmatch_step(mix_unlabelled=mixed)
-    step.step(torch.arange(8), torch.arange(8, 16), torch.tensor(0.9), torch.tensor(3.0))
+    step.step(torch.arange(8), IMAGES.pixels[:8], IMAGES.pixels[8:16], torch.tensor(0.9), torch.tensor(3.0))
     bias = step.learner.net.class_head.bias
     assert bias.grad is not None
     assert bias.grad.tolist() == pytest.approx(gradient)
@@ -238,7 +238,7 @@ def test_targets_trust_the_given_label_as_far_as_the_peer_does() -> None:
     labelled = torch.arange(4, 12)
     step.posterior[labelled[:4]], step.posterior[labelled[4:]] = 1.0, 0.0
     rows = torch.cat([labelled, labelled, torch.arange(12, 20), torch.arange(12, 20)])
-    inputs = step.view(rows)
+    inputs = step.view(IMAGES.pixels[rows])
     own, peer = step.learner.net, step.peer.eval()
     own.train()
     targets = step.targets(inputs, labelled)
@@ -259,14 +259,14 @@ def test_labels_are_guessed_from_the_view_that_the_profile_names(
     seen: list[tuple[str, torch.Tensor]] = []
     original = mixmatch.Augmentation.__call__
 
-    def record(self: mixmatch.Augmentation, *rows: torch.Tensor, parts: int = 1) -> torch.Tensor:
-        seen.append((self.name, original(self, *rows, parts=parts)))
+    def record(self: mixmatch.Augmentation, *pixels: torch.Tensor, parts: int = 1) -> torch.Tensor:
+        seen.append((self.name, original(self, *pixels, parts=parts)))
         return seen[-1][1]
 
     monkeypatch.setattr(mixmatch.Augmentation, "__call__", record)
     targets_of: list[torch.Tensor] = []
     monkeypatch.setattr(step, "targets", lambda inputs, *_: targets_of.append(inputs) or torch.full((32, CLASSES), 0.2))
-    step.step(torch.arange(8), torch.arange(8, 16), torch.tensor(0.9), torch.tensor(3.0))
+    step.step(torch.arange(8), IMAGES.pixels[:8], IMAGES.pixels[8:16], torch.tensor(0.9), torch.tensor(3.0))
     assert [name for name, _ in seen] == views
     assert targets_of[0] is seen[-1][1]
 
@@ -276,7 +276,7 @@ def test_weight_of_the_unlabelled_loss_rises_from_step_to_step() -> None:
     weights: list[float] = []
 
     def record(*arguments: torch.Tensor) -> torch.Tensor:
-        weights.append(arguments[3].item())
+        weights.append(arguments[4].item())
         return torch.zeros(3)
 
     step.captured = record  # type: ignore[assignment]
@@ -284,31 +284,32 @@ def test_weight_of_the_unlabelled_loss_rises_from_step_to_step() -> None:
     assert weights == [4.0, 5.0]
 
 
-def elr_step(weight: float) -> tuple[ElrStep, Context]:
+def elr_step(weight: float) -> tuple[ElrStep, torch.Tensor]:
+    """A step and the pixels of 24 images."""
     context, settings = toy_context(), toy_profile().supervised
     nets = [scanmix_net("small", CLASSES, context, k) for k in (1, 2, 3)]
     settings = replace(settings, view="test", elr_weight=weight)
     images = toy_images(24, unlabelled=0)
-    return ElrStep(nets[0], nets[1].eval(), nets[2].eval(), images, settings, context), context
+    return ElrStep(nets[0], nets[1].eval(), nets[2].eval(), images, settings, context), images.pixels
 
 
 def test_elr_targets_come_from_the_peers_averaged_weights() -> None:
-    step, _ = elr_step(3.0)
+    step, pixels = elr_step(3.0)
     rows = torch.arange(8)
     with torch.no_grad():
-        peer = step.peer(step.view(step.images.pixels[rows], None)).softmax(1)
-    step.step(rows, torch.tensor(1.0))
+        peer = step.peer(step.view(pixels[rows], None)).softmax(1)
+    step.step(rows, pixels[rows], torch.tensor(1.0))
     torch.testing.assert_close(step.targets.average[rows], 0.3 * peer)
 
 
 def test_elr_adds_the_weighted_regulariser() -> None:
     rows, losses = torch.arange(8), []
     for weight in (0.0, 3.0):
-        step, _ = elr_step(weight)
+        step, pixels = elr_step(weight)
         with torch.no_grad():
-            inputs = step.view(step.images.pixels[rows], None)
+            inputs = step.view(pixels[rows], None)
             regulariser = early_learning_regulariser(
                 step.net.train()(inputs).softmax(1), 0.3 * step.peer(inputs).softmax(1)
             )
-        losses.append(step.step(rows, torch.tensor(1.0)).item())
+        losses.append(step.step(rows, pixels[rows], torch.tensor(1.0)).item())
     assert losses[1] - losses[0] == pytest.approx(3 * regulariser.item(), rel=1e-3)

@@ -8,13 +8,15 @@ import torch
 from torch.nn.functional import normalize
 from toy_runs import toy_context, toy_images, toy_profile
 
+from scanmix_cli.engine.context import Context
+from scanmix_cli.method import clustering
 from scanmix_cli.method import neighbors as mining
 from scanmix_cli.method.bound import keep_links
 from scanmix_cli.method.clustering import ClusteringStep
 from scanmix_cli.method.learner import make_learner
 from scanmix_cli.method.neighbors import mine_neighbors, vote_accuracy
 from scanmix_cli.method.networks import scanmix_net
-from scanmix_cli.method.scan import draw_neighbors
+from scanmix_cli.method.scan import draw_neighbors, draw_partners
 from scanmix_cli.method.scanmix import EMLoop
 
 ANGLES = torch.tensor([0.0, 10.0, 30.0, 80.0]).deg2rad()
@@ -90,15 +92,22 @@ def test_stage_c_draws_among_all_mined_neighbors() -> None:
     assert set(drawn.tolist()) == {5, 6, 7}
 
 
-def test_clustering_step_filters_by_the_peers_predictions() -> None:
+def test_clustering_step_filters_by_the_peers_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
     profile, images, context = toy_profile(), toy_images(), toy_context()
     assert profile.clustering is not None
     learner = make_learner(scanmix_net("small", 3, context), profile, context)
     neighbors = torch.randint(0, 64, (64, 6), generator=generator())
     step = ClusteringStep(learner, images, neighbors, profile.clustering, context)
     peer = torch.arange(64) % 2
+    allowed: list[torch.Tensor] = []
+
+    def record(batches: torch.Tensor, candidates: torch.Tensor, mask: torch.Tensor, context: Context) -> torch.Tensor:
+        allowed.append(mask)
+        return draw_partners(batches, candidates, mask, context)
+
+    monkeypatch.setattr(clustering, "draw_partners", record)
     values = step.epoch(torch.arange(64), peer)
-    assert torch.equal(step.allowed, (neighbors % 2) == peer.unsqueeze(1))
+    assert torch.equal(allowed[0], (neighbors % 2) == peer.unsqueeze(1))
     assert np.isfinite(values["loss_clustering"])
 
 
@@ -126,14 +135,14 @@ def test_clustering_step_passes_over_all_images_unless_limited(steps: int, expec
     step = ClusteringStep(learner, toy_images(), neighbors, settings, context)
     seen: list[torch.Tensor] = []
 
-    def record(rows: torch.Tensor) -> torch.Tensor:
-        seen.append(rows)
+    def record(anchors: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        seen.append(anchors.clone())
         return torch.tensor(2.5)
 
     step.captured = record  # type: ignore[assignment]
     assert step.epoch(torch.arange(64), torch.zeros(64, dtype=torch.int64)) == {"loss_clustering": 2.5}
-    assert [len(rows) for rows in seen] == [16] * expected
-    assert len(torch.cat(seen).unique()) == 16 * expected
+    assert [len(anchors) for anchors in seen] == [16] * expected
+    assert len(torch.cat(seen).flatten(1).unique(dim=0)) == 16 * expected
 
 
 def test_large_sets_are_searched_by_cells_and_miss_little(monkeypatch: pytest.MonkeyPatch) -> None:

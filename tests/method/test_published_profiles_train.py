@@ -88,12 +88,13 @@ def test_variant_without_unlabelled_loss_forwards_the_labelled_half() -> None:
     from scanmix_cli.method.networks import scanmix_net
 
     sizes: list[int] = []
+    pixels = toy_images().pixels
     for row in ("cifar10", "webvision"):
         context, profile = toy_context(), shrink(OFFICIAL[row], size=16)
         learners = [make_learner(scanmix_net("small", 3, context, k), profile, context) for k in (1, 2)]
         step = MixMatchStep(learners[0], learners[1].net, toy_images(), profile.mixmatch, context)
         hook = learners[0].net.class_head.register_forward_hook(lambda _, __, output: sizes.append(len(output)))
-        losses = step.step(torch.arange(8), torch.arange(8, 16), torch.tensor(0.8), torch.tensor(1.0))
+        losses = step.step(torch.arange(8), pixels[:8], pixels[8:16], torch.tensor(0.8), torch.tensor(1.0))
         hook.remove()
         assert losses.isfinite().all()
     assert sizes == [8, 8, 8, 8, 32, 8, 8, 8, 8, 16], "four guesses of 8, then one pass of 4 x 8 or 2 x 8"

@@ -20,6 +20,7 @@ from scanmix_cli.profiles.official import OFFICIAL
 
 RELEASED = shrink(OFFICIAL["cifar10"], 1, 16)
 NEIGHBORS = torch.arange(64).unsqueeze(1).repeat(1, 3)
+PIXELS = toy_images().pixels[:16], toy_images().pixels[:16]  # images as partners of themselves
 
 
 def mended(*, shared: bool = False, legacy: bool = False) -> Profile:
@@ -82,7 +83,7 @@ def test_momentum_of_the_clustering_step_reaches_the_next_step_only_where_shared
     context, images, profile = toy_context(), toy_images(), mended(shared=shared)
     assert profile.clustering is not None
     learner = pair(profile, context)[0]
-    ClusteringStep(learner, images, NEIGHBORS, profile.clustering, context).step(torch.arange(16))
+    ClusteringStep(learner, images, NEIGHBORS, profile.clustering, context).step(*PIXELS)
     assert bool(learner.optimizer.state) == leaks
 
 
@@ -103,7 +104,7 @@ def test_zeroed_gradients_let_the_class_head_decay_in_the_clustering_step() -> N
     start = head.weight.detach().clone()
     loop.learners[0].cluster_optimizer.param_groups[0]["lr"] = 0.02
     for _ in range(3):
-        loop.clustering_steps[0].step(torch.arange(16))
+        loop.clustering_steps[0].step(*PIXELS)
     torch.testing.assert_close(head.weight.detach(), decayed(start, 3, 0.02), atol=1e-7, rtol=1e-6)
 
 
@@ -116,7 +117,7 @@ def test_otherwise_each_step_leaves_the_other_head_alone(shared: bool, legacy: b
     semi_step(loop, steps=3)
     assert same(net.cluster_head, kept)
     class_head = weights(net.class_head)
-    loop.clustering_steps[0].step(torch.arange(16))
+    loop.clustering_steps[0].step(*PIXELS)
     assert same(net.class_head, class_head)
     assert not same(net.cluster_head, kept), "its own head does learn"
 

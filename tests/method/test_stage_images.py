@@ -1,4 +1,4 @@
-"""Random views of stored images by row number."""
+"""Random views of images in a step."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ from scanmix_cli.method.images import Augmentation, to_layout
 def test_rows_given_together_get_the_views_they_would_get_one_after_another(name: str) -> None:
     pictures, context = toy_images(), toy_context()
     first, second = torch.arange(8), torch.arange(8, 12)
-    together = Augmentation(pictures, name, context)(first, second)
+    together = Augmentation(pictures, name, context)(pictures.pixels[first], pictures.pixels[second])
     view, generator = pictures.view(name), toy_context().generator
     apart = [to_layout(view(pictures.pixels[rows], generator)) for rows in (first, second)]
     assert torch.equal(together, torch.cat(apart))

@@ -1,5 +1,6 @@
 """Data and losses that broke the released code: small sets, missing labels, weights that do not fit, divergence."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -30,18 +31,23 @@ def learners(profile: Profile, context: Context) -> list[Learner]:
 
 
 @pytest.mark.parametrize(("clean", "expected_steps"), [(0, 2), (1, 1), (63, 1), (64, 1), (127, 1), (128, 2), (130, 2)])
-def test_any_size_of_the_clean_set_gives_full_batches(clean: int, expected_steps: int) -> None:
+def test_any_size_of_the_clean_set_gives_full_batches(
+    clean: int, expected_steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     context, images = toy_context(), toy_images(130, size=8, unlabelled=0)
     profile = toy_profile()
     pair = learners(profile, context)
     step = MixMatchStep(pair[0], pair[1].net, images, replace(profile.mixmatch, batch_size=BATCH), context)
     seen: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    def record(labelled: torch.Tensor, unlabelled: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
-        seen.append((labelled, unlabelled))
-        return torch.ones(3)
+    feed = ImageSet.feed
 
-    step.captured = record  # type: ignore[assignment]
+    def record(self: ImageSet, labelled: torch.Tensor, unlabelled: torch.Tensor) -> Iterator[tuple[torch.Tensor, ...]]:
+        seen.extend(zip(labelled, unlabelled, strict=True))
+        return feed(self, labelled, unlabelled)
+
+    monkeypatch.setattr(ImageSet, "feed", record)
+    step.captured = lambda *_: torch.ones(3)  # type: ignore[assignment]
     rows = torch.arange(130)
     step.epoch(rows[:clean], rows[clean:], torch.ones(130), 1.0)
     assert len(seen) == expected_steps

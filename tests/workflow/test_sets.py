@@ -3,14 +3,30 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 from scanmix_cli.data.pixels import load_pixels
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import choose_compute
+from scanmix_cli.method.stored import StoredPixels
 from scanmix_cli.profiles import fast
+from scanmix_cli.workflow import sets
 from scanmix_cli.workflow.sets import image_set
+
+
+def test_some_rows_stay_there_too_where_the_device_has_no_room(squares: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = read_samples(squares / "train")
+    pixels = load_pixels(samples, 16, workers=1, cache_dir=squares.parent / "pixels")
+    context, ids, some = Context(choose_compute("cpu"), 0), samples.label_ids(), pixels.rows[1::2]
+    bytes_of_some = len(some) * 3 * 16 * 16
+    for room, kind in ((bytes_of_some, torch.Tensor), (bytes_of_some - 1, StoredPixels)):
+        monkeypatch.setattr(sets, "HOST_ROOM", room)
+        found = image_set(pixels, some, ids, samples, fast.CPU, context)
+        assert isinstance(found.pixels, kind)
+        assert np.array_equal(found.pixels[torch.arange(len(some))].numpy(), pixels.images[1::2])
+        assert torch.equal(found.labels, torch.from_numpy(ids[some]))
 
 
 def test_all_rows_stay_in_the_cache_file_on_a_cpu(squares: Path) -> None:
