@@ -55,7 +55,7 @@ FORMATS = {
 def format_named(name: str) -> Format:
     """SettingsError listing the known ones for any other name."""
     if name not in FORMATS:
-        raise SettingsError(f"--to {name!r} is unknown; choose one of {', '.join(FORMATS)}")
+        raise SettingsError(f"--to {name!r} is unknown; choose one of {', '.join(FORMATS)}, onnx")
     return FORMATS[name]
 
 
