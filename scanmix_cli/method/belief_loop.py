@@ -58,8 +58,7 @@ def run_belief_loop(
     settings, teacher = profile.beliefs, Teacher(images, profile.beliefs, profile.neighbors.count, context)
     for student in students:
         teacher.start(student)
-    temperature = 0.1 if profile.contrastive is None else profile.contrastive.temperature
-    steps = [BeliefStep(student, images, settings, temperature, context) for student in students]
+    steps = [BeliefStep(student, images, settings, context) for student in students]
     averaged = [student.averaged for student in students]
     evidence = Evidence.empty(len(images), images.classes)
     state: dict[str, Stateful] = {k: v for n, s in enumerate(students) for k, v in s.stateful(f"net{n}").items()}
@@ -101,25 +100,19 @@ class Teacher:
         self.labels = images.labels.cpu().numpy()
         self.given = soft_labels(images.labels, images.classes)
         self.prior = class_prior(images.labels, images.classes)
-        self.first_votes: Tensor | None = None
 
     def start(self, student: Student) -> None:
         """A class head that fits what the neighbours' votes alone make of the labels; features are left as they are."""
         net = student.averaged
         features = forward_all(net.features, net, self.images, self.context)
         voted = self._votes(self.mine(F.normalize(features, dim=1)))
-        if self.settings.encoder_votes:
-            self.first_votes = voted
         start_head(student, features, self._with_label(voted), HEAD_SHARPNESS)
 
     def belief(self, student: Student) -> Belief:
         """The averaged network's probabilities and its neighbours' votes, without and with the image's own label."""
         sight = look_closely(student.averaged, self.images, self.context)
         neighbors = self.mine(sight.features)
-        opinions = [sight.probabilities, self._votes(neighbors)]
-        if self.first_votes is not None:
-            opinions.append(self.first_votes)
-        without = believe(opinions, self.prior)
+        without = believe([sight.probabilities, self._votes(neighbors)], self.prior)
         posterior = self._with_label(without)
         agree([without, posterior])  # images are drawn by it
         return Belief(without, posterior, neighbors)

@@ -13,14 +13,11 @@ from torch import Tensor
 SMALLEST = 1e-8  # floor inside logarithms of probabilities
 
 
-def nt_xent(
-    first: Tensor, second: Tensor, temperature: float, symmetric: bool = False, decoupled: bool = False
-) -> Tensor:
+def nt_xent(first: Tensor, second: Tensor, temperature: float, symmetric: bool = False) -> Tensor:
     """Contrastive loss of SimCLR over two views, (B, D) each and L2-normalised; scalar.
 
     Each anchor is compared with all 2B - 1 other outputs. `symmetric=False` takes only first views as anchors
-    (the release of ScanMix); `symmetric=True` averages over both views (SimCLR, Eq. 1). `decoupled` leaves the partner
-    out of the denominator, so that easy pairs do not weaken the gradient of hard ones (DCL, Yeh et al. 2022, Eq. 6).
+    (the release of ScanMix); `symmetric=True` averages over both views (SimCLR, Eq. 1).
     """
     first, second = first.float(), second.float()
     batch = len(first)
@@ -30,10 +27,6 @@ def nt_xent(
     own = torch.arange(len(anchors), device=first.device)
     logits = logits.masked_fill(F.one_hot(own, 2 * batch).bool(), float("-inf"))
     partner = (own + batch) % (2 * batch)
-    if decoupled:
-        pull = logits.gather(1, partner.unsqueeze(1)).mean()
-        others = logits.masked_fill(F.one_hot(partner, 2 * batch).bool(), float("-inf"))
-        return others.logsumexp(1).mean() - pull
     return F.cross_entropy(logits, partner)
 
 

@@ -192,7 +192,7 @@ def _on_beliefs(
     nets = _pair(images, profile, context)[: settings.networks]
     for net in nets:
         load_backbone(net, encoder)
-    students = [make_student(net, encoder, settings, context) for net in nets]
+    students = [make_student(net, settings, context) for net in nets]
     evidence, neighbors = run_belief_loop(students, images, profile, monitor, context)
     return Outcome([student.averaged for student in students], evidence, neighbors)
 

@@ -27,7 +27,6 @@ class ContrastiveSettings:
     weight_decay: float = 1e-4
     temperature: PositiveFloat = 0.1
     symmetric: bool = False  # False: only first views are anchors, as in the release
-    decoupled: bool = False  # SimCLR only: the partner is left out of the denominator (DCL)
     view: str = "simclr"
     queue_size: PositiveInt = 65536  # MoCo only
     key_momentum: float = 0.999  # MoCo only
@@ -146,8 +145,6 @@ class BeliefSettings:
     networks: Literal[1, 2] = 2  # two teach each other, one itself
     average: float = 0.995  # of the averaged weights, a step; they give beliefs and the final classifier
     rounds: int = 3  # neighbours' votes are passed on so often
-    encoder_votes: bool = False  # votes among the encoder's own neighbours stay an opinion
-    contrastive_weight: float = 0.0  # of the contrastive loss between the two views; 0: none
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from scanmix_cli.method.beliefs import ridge_head
 from scanmix_cli.method.images import ImageSet, forward_all, to_layout
 from scanmix_cli.method.networks import fixed_order, sgd
 from scanmix_cli.method.settings import BeliefSettings
-from scanmix_cli.models.heads import ContrastiveHead
-from scanmix_cli.models.network import ContrastiveNet, ScanMixNet
+from scanmix_cli.models.network import ScanMixNet
 
 STATISTICS_BATCHES, STATISTICS_BATCH = 16, 512
 
@@ -25,7 +24,6 @@ class Student:
 
     net: ScanMixNet
     averaged: ScanMixNet
-    projection: ContrastiveHead  # of the pre-trained encoder, for the contrastive loss
     optimizer: torch.optim.SGD
 
     def stateful(self, name: str) -> dict[str, Stateful]:
@@ -33,20 +31,16 @@ class Student:
         return {
             f"{name}.net": self.net,
             f"{name}.averaged": self.averaged,
-            f"{name}.projection": self.projection,
             f"{name}.optimizer": self.optimizer,
         }
 
 
-def make_student(net: ScanMixNet, encoder: ContrastiveNet, settings: BeliefSettings, context: Context) -> Student:
-    """Wrap a network whose backbone is the encoder's."""
-    projection = copy.deepcopy(encoder.contrastive_head)
+def make_student(net: ScanMixNet, settings: BeliefSettings, context: Context) -> Student:
+    """Wrap a network whose backbone is a pre-trained encoder's."""
     parameters = [*net.backbone.parameters(), *net.class_head.parameters()]
-    if settings.contrastive_weight:
-        parameters += projection.parameters()
     optimizer = sgd(parameters, settings.learning_rate, settings.momentum, settings.weight_decay, context)
     averaged = copy.deepcopy(net).requires_grad_(False).eval()
-    return Student(net, averaged, projection, optimizer)
+    return Student(net, averaged, optimizer)
 
 
 def start_head(student: Student, features: Tensor, targets: Tensor, sharpness: float) -> None:

@@ -132,11 +132,11 @@ def em_loop() -> dict[str, Tensor]:
 
 
 def beliefs() -> dict[str, Tensor]:
-    context, settings = toy_context(), BeliefSettings(epochs=1, batch_size=16, contrastive_weight=0.5)
+    context, settings = toy_context(), BeliefSettings(epochs=1, batch_size=16)
     encoder = contrastive_net("small", context)
     net = scanmix_net("small", IMAGES.classes, context, 1)
     load_backbone(net, encoder)
-    student = make_student(net, encoder, settings, context)
+    student = make_student(net, settings, context)
     run_belief_loop([student], IMAGES, replace(PROFILE, beliefs=settings), Monitor(IMAGES), context)
     return weights(student.averaged) | history(context)
 

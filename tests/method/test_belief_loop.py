@@ -11,7 +11,7 @@ from scanmix_cli.method.belief_loop import Teacher
 from scanmix_cli.method.belief_step import BeliefStep
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.monitor import Monitor
-from scanmix_cli.method.networks import contrastive_net, scanmix_net
+from scanmix_cli.method.networks import scanmix_net
 from scanmix_cli.method.settings import BeliefSettings, Profile
 from scanmix_cli.method.student import Student, look_closely, make_student, renew_statistics, start_head
 
@@ -26,14 +26,13 @@ def profile(settings: BeliefSettings) -> Profile:
 
 def student(settings: BeliefSettings = SETTINGS) -> Student:
     context = toy_context()
-    net, encoder = scanmix_net("small", 3, context), contrastive_net("small", context)
-    return make_student(net, encoder, settings, context)
+    return make_student(scanmix_net("small", 3, context), settings, context)
 
 
 @pytest.mark.parametrize(
     "settings",
-    [SETTINGS, replace(SETTINGS, networks=1, alpha=0.0, encoder_votes=True), replace(SETTINGS, contrastive_weight=0.2)],
-    ids=["two networks", "one network", "contrastive"],
+    [SETTINGS, replace(SETTINGS, networks=1, alpha=0.0)],
+    ids=["two networks", "one network"],
 )
 def test_runs_and_finds_the_wrong_labels(settings: BeliefSettings) -> None:
     context = toy_context()
@@ -48,7 +47,6 @@ def test_runs_and_finds_the_wrong_labels(settings: BeliefSettings) -> None:
     last = context.history.rows[-1]
     assert last["knn_accuracy"] > 0.9
     assert last["clean_precision"] > 0.9
-    assert (last["loss_contrastive"] > 0) == (settings.contrastive_weight > 0)
 
 
 def test_same_seed_same_bytes() -> None:
@@ -64,16 +62,6 @@ def test_trusted_labels_are_never_doubted() -> None:
     teacher = Teacher(images, SETTINGS, 5, toy_context())
     even = torch.full((96, 3), 1 / 3)
     assert teacher._with_label(even)[9].tolist() == [0, 1, 0]
-
-
-def test_the_encoders_votes_stay_an_opinion() -> None:
-    teacher, one = Teacher(CONTEXT_IMAGES, replace(SETTINGS, encoder_votes=True), 5, toy_context()), student()
-    teacher.start(one)
-    assert teacher.first_votes is not None
-    plain = teacher.belief(one).without_label
-    wrong = torch.eye(3)[(torch.arange(96) + 1) % 3]
-    teacher.first_votes = wrong
-    assert (teacher.belief(one).without_label * wrong).sum() > 2 * (plain * wrong).sum()
 
 
 def test_head_starts_from_the_votes() -> None:
@@ -108,7 +96,7 @@ def test_statistics_are_those_of_the_images() -> None:
 def test_average_follows_the_weights() -> None:
     one = student(replace(SETTINGS, average=0.75, alpha=0.0))
     old, kept = (next(net.parameters()).clone() for net in (one.net, one.averaged))
-    step = BeliefStep(one, CONTEXT_IMAGES, replace(SETTINGS, average=0.75), 0.2, toy_context())
+    step = BeliefStep(one, CONTEXT_IMAGES, replace(SETTINGS, average=0.75), toy_context())
     step.targets.fill_(1 / 3)
     one.net.train()
     step.step(torch.arange(16), CONTEXT_IMAGES.pixels[:16], torch.ones(()))
@@ -120,7 +108,7 @@ def test_average_follows_the_weights() -> None:
 def test_both_views_are_mixed_with_the_same_image(monkeypatch: pytest.MonkeyPatch) -> None:
     images = toy_images(16)
     one, seen = student(), []
-    step = BeliefStep(one, images, SETTINGS, 0.2, toy_context())
+    step = BeliefStep(one, images, SETTINGS, toy_context())
     flat = images.pixels.float().mean((2, 3)).repeat(2, 1)[:, :, None, None].expand(32, 3, 16, 16)
     monkeypatch.setattr(step, "view", lambda *pixels: flat)
     features = one.net.backbone.forward
@@ -132,9 +120,9 @@ def test_both_views_are_mixed_with_the_same_image(monkeypatch: pytest.MonkeyPatc
 
 
 def test_rows_of_no_weight_are_never_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    step = BeliefStep(student(), CONTEXT_IMAGES, SETTINGS, 0.2, toy_context())
+    step = BeliefStep(student(), CONTEXT_IMAGES, SETTINGS, toy_context())
     drawn: list[int] = []
-    monkeypatch.setattr(step, "captured", lambda rows, *_: drawn.extend(rows.tolist()) or torch.zeros(2))
+    monkeypatch.setattr(step, "captured", lambda rows, *_: drawn.extend(rows.tolist()) or torch.zeros(()))
     weights = (torch.arange(96) % 2).float()
     step.epoch(torch.full((96, 3), 1 / 3), weights, 0.01)
     assert len(drawn) == 96

@@ -18,7 +18,7 @@ from scanmix_cli.profiles.official import OFFICIAL
 EPOCHS = 2
 IMAGES = toy_images(32)  # more than the 24 that a subset has
 OURS, RELEASED = toy_profile(EPOCHS), shrink(OFFICIAL["cifar10"], EPOCHS, 16)
-BELIEFS = replace(OURS, beliefs=BeliefSettings(epochs=EPOCHS, batch_size=16, encoder_votes=True))
+BELIEFS = replace(OURS, beliefs=BeliefSettings(epochs=EPOCHS, batch_size=16))
 SUBSET = shrink(OFFICIAL["clothing1m"], EPOCHS, 16)
 
 
