@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scanmix_cli.evidence.noise_model import NoiseModel
+from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.witnesses import Witnesses
 
 MOST_ROWS, FEWEST_ROWS, CELLS = 10_000, 4_000, 1_000_000  # images the model is fitted to; rows times classes at most
@@ -15,7 +16,9 @@ HUMBLE = 3.0  # a higher rate must be so much likelier (in log-likelihood) to be
 SURE = 3.0  # a freer model must foretell unseen labels better by so many standard errors
 A_CLASS = 20  # images to fit a class, fewer leave no freedom to the classes
 RAISED = 3.0  # the odds of a wrong label, at most, by the neighbours' given labels alone
-DROP = 1.353  # of the log-likelihood within the 90 % interval of one parameter: half the 0.9 quantile of chi-square
+DROP = Z**2 / 2  # of the log-likelihood within the 90 % interval of one parameter: half the 0.9 quantile of chi-square
+REFITTED = 25  # steps in which the witnesses get used to another rate
+NO_RATE = 1e-4  # stands for no wrong label at all
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -26,7 +29,7 @@ class Fitted:
     model: NoiseModel
     free: bool  # the classes differ in how labels go wrong
     rate: float  # the rate it was given
-    rate_error: float  # standard error of that rate as far as the likelihood knows it
+    rate_error: float  # its standard error: what the likelihood leaves open, and half the gap to the next reading
     none_wrong: bool  # that no label is wrong explains the labels as well
 
 
@@ -57,8 +60,10 @@ def fit_noise(witnesses: Witnesses, seed: int) -> Fitted:
         even, known = _first_fit(*votes), max(rate for rate, _, _ in readings)
         most = RAISED * known / (1 - known + RAISED * known)
         readings.append((min(_expected_rate(even, *votes), most), even, votes))
-    rate, model, data = max(readings, key=lambda reading: reading[0])
+    readings.sort(key=lambda reading: reading[0], reverse=True)
+    rate, model, data = readings[0]
     error, none_wrong = _spread_of_rate(model, data)
+    error = float(np.hypot(error, (rate - readings[1][0]) / 2))
     if model.stiffness > loose.stiffness:
         model = loose.at_rate(rate, around[0], ambiguity)  # the classes' own noise, at the rate found
     final = replace(sharp, level=model.level, slope=model.slope, shift=model.shift, spread_logits=model.spread_logits)
@@ -157,16 +162,29 @@ def _settled(model: NoiseModel, rate: float, data: Data) -> NoiseModel:
 
 
 def _spread_of_rate(model: NoiseModel, data: Data) -> tuple[float, bool]:
-    """Standard error of the rate, from how fast the profile likelihood falls beside its top; whether 0 is as good."""
+    """Standard error of the rate: the width of the interval in which the profile likelihood falls by less than DROP,
+    over that of a standard normal's; whether 0 is as good as the top.
+
+    The ends are marched to, from one binomial standard error on in steps that double, and read off a parabola.
+    """
+    model = model.fitted(*data, steps=REFITTED, noise=False)
+    rate = min(max(float(1 / (1 + np.exp(-model.level))), NO_RATE), 1 - NO_RATE)
     best = model.score(*data)
-    rate = float(1 / (1 + np.exp(-model.level)))
 
-    def profile(other: float) -> float:
+    def fall(other: float) -> float:
         moved = replace(model, level=float(np.log(other / (1 - other))))
-        return best - moved.fitted(*data, steps=25, noise=False).score(*data)
+        return best - moved.fitted(*data, steps=REFITTED, noise=False).score(*data)
 
-    none_wrong = profile(1e-4) <= DROP
-    step = max(0.1 * rate * (1 - rate), 0.005)
-    falls = [profile(min(max(rate + sign * step, 1e-4), 1 - 1e-4)) for sign in (-1, 1)]
-    curvature = max(float(np.mean(falls)), 1e-3) * 2 / step**2
-    return float(min(1 / np.sqrt(curvature), 0.3)), bool(none_wrong)
+    def reach(sign: int) -> float:
+        step, before, end = float(np.sqrt(rate * (1 - rate) / len(data[1]))), (0.0, 0.0), 1 - NO_RATE
+        most = end - rate if sign > 0 else rate - NO_RATE
+        while before[0] < most:
+            at = (min(step, most), fall(rate + sign * min(step, most)))
+            if at[1] >= DROP:
+                roots = [np.sqrt(max(height, 0.0)) for height in (before[1], DROP, at[1])]
+                return before[0] + (at[0] - before[0]) * float((roots[1] - roots[0]) / (roots[2] - roots[0]))
+            before, step = at, 2 * step
+        return most
+
+    none_wrong = rate <= NO_RATE or fall(NO_RATE) <= DROP
+    return (reach(-1) + reach(1)) / (2 * Z), bool(none_wrong)

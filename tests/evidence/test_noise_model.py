@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import check_grad
 
 from scanmix_cli.evidence.evidence import Evidence, View
-from scanmix_cli.evidence.fitting import Fitted, fit_noise
+from scanmix_cli.evidence.fitting import Fitted, _spread_of_rate, fit_noise
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.noise_rate import NoiseRate
 from scanmix_cli.evidence.verdicts import Verdicts, _cautious, judge
@@ -94,6 +94,31 @@ def test_probabilities_mean_what_they_say(rate: float) -> None:
     assert calibration_error(verdicts, wrong) <= 0.05
     assert abs(verdicts.noise_rate.estimate - wrong.mean()) <= 0.045
     assert verdicts.noise_rate.low <= wrong.mean() <= verdicts.noise_rate.high
+
+
+@pytest.mark.parametrize("converged", [True, False])
+def test_of_good_witnesses_the_rate_is_known_nearly_as_well_as_a_share_of_cases(converged: bool) -> None:
+    generator = np.random.default_rng(0)
+    images, rate = 1_000, 0.2
+    probabilities = softmax(8 * generator.normal(size=(images, CLASSES)))
+    truth = (probabilities.cumsum(1) < generator.random((images, 1))).sum(1).clip(0, CLASSES - 1)
+    wrong = generator.random(images) < rate
+    labels = np.where(wrong, (truth + generator.integers(1, CLASSES, images)) % CLASSES, truth)
+    features = np.log(probabilities + 1e-4).astype(np.float32)[None]
+    data = (features, labels, np.zeros(images))
+    model = NoiseModel.even(1, CLASSES, rate, 1e5)
+    error, none_wrong = _spread_of_rate(model.fitted(*data, steps=50) if converged else model, data)
+    assert 0.9 <= error / np.sqrt(rate * (1 - rate) / images) <= 1.7
+    assert not none_wrong
+    assert _spread_of_rate(NoiseModel.even(1, CLASSES, 1e-3, 1e5), (features, truth, np.zeros(images)))[1]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_interval_is_narrow_where_the_networks_are_good(seed: int) -> None:
+    evidence, labels, truth, neighbors = simulated(1_200, 8.0, even(0.2), seed)
+    rate = judge(evidence, labels, neighbors).noise_rate
+    assert rate.low <= (labels != truth).mean() <= rate.high
+    assert rate.high - rate.low <= 0.12
 
 
 def test_a_weak_classifier_makes_no_suspects_of_right_labels() -> None:
