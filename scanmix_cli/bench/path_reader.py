@@ -1,6 +1,5 @@
 """Images of a benchmark that is a list of paths, decoded like the user's own."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pandas as pd
 
 from scanmix_cli.bench.bench_data import BenchData
 from scanmix_cli.data.cache import default_cache_dir
+from scanmix_cli.data.cores import usable_cores
 from scanmix_cli.data.pixels import load_pixels
 from scanmix_cli.data.samples import TRAIN, Samples
 from scanmix_cli.errors import DataError
@@ -47,7 +47,7 @@ class PathReader:
         columns = {name: pd.Series(paths, dtype=object) for name in ("filename", "path")}
         table = pd.DataFrame({**columns, "split": TRAIN, "given_label": ""})
         self.samples = Samples(data.name, Path(), table, data.classes)
-        self.probe = load_pixels(self.samples, PROBE_SIZE, workers=_workers(), cache_dir=default_cache_dir())
+        self.probe = load_pixels(self.samples, PROBE_SIZE, workers=usable_cores(), cache_dir=default_cache_dir())
         bad = np.setdiff1d(np.arange(len(paths)), self.probe.rows)
         if len(bad) and not may_drop:
             raise DataError(
@@ -71,7 +71,7 @@ class PathReader:
         """All parts at `size` pixels a side."""
         pixels = self.probe
         if size != PROBE_SIZE:
-            pixels = load_pixels(self.samples, size, workers=_workers(), cache_dir=default_cache_dir())
+            pixels = load_pixels(self.samples, size, workers=usable_cores(), cache_dir=default_cache_dir())
         labels = [self.data.train_labels, self.data.test_labels, *(p.labels for p in self.data.extra_tests.values())]
         parts = []
         for k, numbers in enumerate(labels):
@@ -80,7 +80,3 @@ class PathReader:
             parts.append(Part(pixels.images[start : start + len(rows)], numbers[rows]))
         test = parts[1] if len(parts[1].labels) else None
         return Decoded(parts[0], test, dict(zip(self.data.extra_tests, parts[2:], strict=True)))
-
-
-def _workers() -> int:
-    return os.cpu_count() or 1

@@ -1,7 +1,6 @@
 """`scanmix check`: everything is read, nothing is trained."""
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -43,6 +42,7 @@ def check(
     from scanmix_cli.cli.check_screen import show
     from scanmix_cli.cli.decoding import decoding_progress
     from scanmix_cli.data.cache import default_cache_dir
+    from scanmix_cli.data.cores import usable_cores
     from scanmix_cli.data.overview import overview
     from scanmix_cli.data.pixels import SCAN_SIZE, SKIP, load_pixels
     from scanmix_cli.data.sources import read_samples
@@ -64,7 +64,7 @@ def check(
             pixels = load_pixels(
                 samples,
                 SCAN_SIZE,
-                workers=os.cpu_count() or 1,
+                workers=usable_cores(),
                 cache_dir=default_cache_dir(),
                 on_progress=on_progress,
                 truncated=SKIP if truncated is None else truncated.value,

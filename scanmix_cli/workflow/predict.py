@@ -1,6 +1,5 @@
 """`scanmix predict` as a function: images in, classes and probabilities out."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from scanmix_cli.data.cores import usable_cores
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.listing import list_images
 from scanmix_cli.data.pixels import Pixels, load_pixels
@@ -112,7 +112,7 @@ def _chunks(paths: Sequence[str], size: int) -> Iterator[Pixels]:
 def _decode(paths: list[str], size: int) -> Pixels:
     table = pd.DataFrame({"filename": paths, "path": paths, "split": "predict", "given_label": ""}, dtype=object)
     samples = Samples("predict", Path.cwd(), table, ())
-    return load_pixels(samples, size, workers=os.cpu_count() or 1, cache_dir=None)
+    return load_pixels(samples, size, workers=usable_cores(), cache_dir=None)
 
 
 def _names(inputs: list[Path]) -> list[str]:

@@ -1,7 +1,6 @@
 """`scanmix train` as a function: data in, run folder out."""
 
 import hashlib
-import os
 import platform
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import torch
 
 from scanmix_cli.data.audit import require_readable
 from scanmix_cli.data.cache import default_cache_dir
+from scanmix_cli.data.cores import usable_cores
 from scanmix_cli.data.duplicates import exact_duplicates
 from scanmix_cli.data.near_duplicates import near_duplicates
 from scanmix_cli.data.overview import before_training, overview
@@ -102,7 +102,7 @@ def train(
     load = partial(
         load_pixels,
         samples,
-        workers=request.workers or os.cpu_count() or 1,
+        workers=request.workers or usable_cores(),
         cache_dir=None if destination.temporary else default_cache_dir(),
         on_progress=reporter.decoding,
         truncated=request.truncated,

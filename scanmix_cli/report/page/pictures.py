@@ -2,7 +2,6 @@
 
 import base64
 import io
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
+from scanmix_cli.data.cores import usable_cores
 from scanmix_cli.report.thumbnails import ImageOf
 
 BUDGET = 10_500_000  # bytes of base64 text for the pictures of up to BUDGET_CARDS suspects; beyond, in proportion
@@ -19,7 +19,7 @@ CHUNK = 100  # suspects whose pictures are decoded together
 TINY = 64  # pixels: up to here a picture is kept as it is and shown with its pixels
 BLANK = (128, 128, 128)  # a neighbour whose file is gone
 SHEET = 25  # pictures in one row of the map's sheets
-THREADS = min(8, os.cpu_count() or 1)  # decoding and encoding work outside Python's lock
+THREADS = min(8, usable_cores())  # decoding and encoding work outside Python's lock
 
 
 @dataclass(frozen=True)
