@@ -82,7 +82,7 @@ def train(
         int | None, typer.Option(min=1, metavar="N", help="Share the run among N GPUs.", rich_help_panel=MACHINE)
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Threads that decode images (default: one a core).", rich_help_panel=MACHINE)
+        int | None, typer.Option(min=1, metavar="N", help="Threads that decode images.", rich_help_panel=MACHINE)
     ] = None,
     reviewed: Annotated[
         Path | None,
