@@ -6,6 +6,7 @@ import numpy as np
 
 from scanmix_cli.errors import RunError
 from scanmix_cli.evidence import scores
+from scanmix_cli.evidence.class_quality import ClassSums, Overlap, is_ambiguous
 from scanmix_cli.evidence.evidence import Evidence
 from scanmix_cli.evidence.fitting import Fitted, fit_noise
 from scanmix_cli.evidence.noise_matrix import Confusion, confusions, count_truth, noise_kind, noise_matrix
@@ -38,11 +39,14 @@ class Verdicts:
     p_clean_gmm: np.ndarray  # float64 (N,): mean clean posterior of the loss mixture
     outlier_score: np.ndarray  # float64 (N,) in 0..1: low fits no class
     is_outlier_issue: np.ndarray  # bool (N,)
+    is_ambiguous: np.ndarray  # bool (N,): two classes are plausible, whatever the label says
     noise_rate: NoiseRate
     class_noise_rates: list[NoiseRate]  # (C): of the labels that name the class
     noise_kind: str  # in words
     noise_matrix: np.ndarray  # float64 (C, C): P(given | true), row = true class
     confusions: list[Confusion]  # the commonest first
+    class_sureness: np.ndarray  # float64 (C,): share of a class's images that the networks get right; low is hard
+    class_overlaps: list[Overlap]  # classes that are perhaps one, the surest first
 
     def __len__(self) -> int:
         return len(self.predicted)
@@ -74,7 +78,7 @@ def judge(
     n, labelled = evidence.observations, labels >= 0
     witnesses = Witnesses.of(evidence, labels, neighbors, regression)
     fitted = fit_noise(witnesses, seed) if labelled.any() else None
-    truth = _truth(witnesses, fitted)
+    truth, ambiguous, sums = _truth(witnesses, fitted)
     p_mislabeled = np.zeros(len(labels))
     p_mislabeled[labelled] = 1 - truth[labelled, labels[labelled]].astype(np.float64)
     counts = count_truth(labels, truth)
@@ -100,35 +104,42 @@ def judge(
         p_clean_gmm=evidence.posterior_sum / n,
         outlier_score=fits,
         is_outlier_issue=outlier,
+        is_ambiguous=ambiguous,
         noise_rate=rate,
         class_noise_rates=by_class,
         noise_kind=noise_kind(counts, fitted is not None and fitted.free, fitted is not None and fitted.model.sloped),
         noise_matrix=noise_matrix(counts),
         confusions=confusions(counts, PAIRS),
+        class_sureness=sums.sureness(),
+        class_overlaps=sums.overlaps(),
     )
 
 
-def _truth(witnesses: Witnesses, fitted: Fitted | None) -> np.ndarray:
+def _truth(witnesses: Witnesses, fitted: Fitted | None) -> tuple[np.ndarray, np.ndarray, ClassSums]:
     """float32 (N, C): probability of each true class, the given label looked at; the networks' own without labels.
+    Also bool (N,) whether the image is ambiguous, and what there is to say about the classes.
 
     Of classes with few images little is known (`scores.support`): there the given label keeps its trust.
     """
+    labels, sums = witnesses.labels, ClassSums(witnesses.mean.shape[1])
     if fitted is None:
-        return witnesses.mean
-    labels, model = witnesses.labels, fitted.model
-    truth = np.empty_like(witnesses.mean)
+        sums.add(witnesses.mean, witnesses.mean)
+        return witnesses.mean, is_ambiguous(witnesses.mean), sums
+    model, truth, ambiguous = fitted.model, np.empty_like(witnesses.mean), np.zeros(len(labels), bool)
     ambiguity, believed = witnesses.ambiguity(), scores.support(labels).astype(np.float32)
     few = min(fitted.rate, FEW)
     for rows in np.array_split(np.arange(len(labels)), -(-len(labels) // scores.BLOCK)):
         features, given = witnesses.full(rows), labels[rows]
         known = given >= 0
-        truth[rows] = model.classes_of(features)
+        seen = model.classes_of(features)
+        truth[rows], ambiguous[rows] = seen, is_ambiguous(seen)
         posterior = model.explain(features[:, known], given[known], ambiguity[rows[known]])[2]
         before = np.full_like(posterior, few / max(posterior.shape[1] - 1, 1))
         before[np.arange(len(before)), given[known]] = 1 - few
         share = believed[rows[known], None]
         truth[rows[known]] = share * posterior + (1 - share) * before
-    return truth
+        sums.add(seen, truth[rows])
+    return truth, ambiguous, sums
 
 
 def _rates(

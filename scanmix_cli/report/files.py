@@ -22,6 +22,7 @@ from scanmix_cli.report.places import save_places
 from scanmix_cli.report.spreadsheet import csv_text, restored
 from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typed_table
 
+HARDEST = 10  # classes named as the hardest ones
 REPORT, CLEANED, NOISE_MATRIX, BAD_FILES, SUMMARY, CONFIG = (
     "report.csv",
     "cleaned.csv",
@@ -55,12 +56,18 @@ def write_run_tables(
         "run": str(run_dir),
         "data": {"name": samples.name, "root": str(samples.root.absolute()), "fingerprint": samples.fingerprint()},
         "classes": list(samples.classes),
-        "counts": counts(report) | {"cleaned": len(cleaned)},
+        "counts": counts(report) | {"ambiguous": int(verdicts.is_ambiguous.sum()), "cleaned": len(cleaned)},
         "noise_rate": _interval(verdicts.noise_rate) | {"level": LEVEL},
         "noise_kind": verdicts.noise_kind,
         "class_noise_rates": [
             {"class": name} | _interval(rate)
             for name, rate in zip(samples.classes, verdicts.class_noise_rates, strict=True)
+        ],
+        "class_quality": class_quality(report, verdicts, samples.classes),
+        "hardest_classes": [samples.classes[k] for k in np.argsort(verdicts.class_sureness, kind="stable")[:HARDEST]],
+        "classes_perhaps_one": [
+            {"classes": [samples.classes[pair.one], samples.classes[pair.other]], "overlap": round(pair.overlap, 6)}
+            for pair in verdicts.class_overlaps
         ],
         "confusions": [_confusion(pair, samples.classes) for pair in verdicts.confusions],
         "expected_precision": expected_precision(report),
@@ -68,6 +75,26 @@ def write_run_tables(
     } | summary
     write_text(run_dir / SUMMARY, json.dumps(whole, indent=2, allow_nan=False) + "\n")
     return whole
+
+
+def class_quality(report: pd.DataFrame, verdicts: Verdicts, classes: Sequence[str]) -> list[dict[str, Any]]:
+    """Of every class, in class order: how many labels name it and how many of these are issues; `quality`, the share of
+    these labels that is right; `missing`, the share of the class's own images that are labelled otherwise; `sureness`,
+    the share of its images that the networks get right without a look at the label (low is hard)."""
+    labelled = report[report["rank"].notna()]
+    images = labelled["given_label"].value_counts()
+    issues = labelled.loc[labelled["is_label_issue"].fillna(False).astype(bool), "given_label"].value_counts()
+    return [
+        {
+            "class": name,
+            "images": int(images.get(name, 0)),
+            "label_issues": int(issues.get(name, 0)),
+            "quality": round(1 - verdicts.class_noise_rates[k].estimate, 6),
+            "missing": round(float(1 - verdicts.noise_matrix[k, k]), 6),
+            "sureness": round(float(verdicts.class_sureness[k]), 6),
+        }
+        for k, name in enumerate(classes)
+    ]
 
 
 def _interval(rate: NoiseRate) -> dict[str, float]:

@@ -57,6 +57,24 @@ def test_a_cell_becomes_a_record_that_replaces_the_old_one(
     assert table[-1].startswith("| toy, sym 0.2, scanmix, seed 0 | 1.000 |")
 
 
+def test_a_cell_without_evidence_is_scored_by_its_opinion(detection: ModuleType, results: Path) -> None:
+    """cleanlab keeps its ranking and its issues alone."""
+    clean = np.arange(IMAGES) % CLASSES
+    given = np.where(np.arange(IMAGES) < 60, (clean + 1) % CLASSES, clean)
+    p = np.where(given != clean, 0.9, 0.2)
+    arrays = {"p_mislabeled": p, "flagged": np.arange(IMAGES) < 30, "suggested": clean, "given": given, "clean": clean}
+    np.savez(results / "cells" / "two.npz", **arrays)
+    cell = json.loads((results / "cells" / "one.json").read_text())
+    (results / "cells" / "two.json").write_text(json.dumps(cell | {"method": "cleanlab", "noise_rate_estimate": 0.1}))
+    ours, theirs = detection.judge_cells(results, None)
+    assert ours["data"].endswith("scanmix, seed 0")
+    assert (theirs["data"], theirs["auroc"]) == ("toy, sym 0.2, cleanlab, seed 0", 1.0)
+    assert theirs["f1_at_cut"] == pytest.approx(2 / 3, abs=1e-4)
+    assert (theirs["estimated_noise_rate"], theirs["interval"], theirs["covered"]) == (0.1, None, None)
+    assert theirs["first"]["100"] == {"expected": 62.0, "real": 60}
+    assert "| toy, sym 0.2, cleanlab, seed 0 | 1.000 |" in detection.markdown([theirs])
+
+
 def test_confirmed_errors_of_the_labels_themselves(detection: ModuleType, results: Path) -> None:
     errors = results / "truth.npz"
     np.savez(errors, mturk_index=np.array([3, 7, 100]), mturk_is_error=np.array([True, True, False]))

@@ -9,6 +9,7 @@ import pandas as pd
 
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import Samples
+from scanmix_cli.evidence.class_quality import Overlap
 from scanmix_cli.evidence.noise_matrix import Confusion
 from scanmix_cli.evidence.noise_rate import NoiseRate
 from scanmix_cli.evidence.verdicts import Verdicts, actions
@@ -89,10 +90,13 @@ def verdicts_of(labels: np.ndarray, seen: list[int], sure: list[float]) -> Verdi
         p_clean_gmm=np.where(wrong, 0.05, 0.95),
         outlier_score=1.5 * p_suggested - 0.5,
         is_outlier_issue=none,
+        is_ambiguous=p_suggested == 0.6,
         noise_rate=NoiseRate(0.3333, 0.1, 0.6),
         class_noise_rates=[NoiseRate(0.2, 0.0, 0.5), NoiseRate(0.4, 0.1, 0.7), NoiseRate(0.3, 0.1, 0.6)],
         noise_kind="uniform: wrong labels are spread evenly over the other classes",
         confusions=[Confusion(1, 0, 1 / 3, 0.1, 0.7, 2.0)],
+        class_sureness=np.array([0.9, 0.95, 0.6]),
+        class_overlaps=[Overlap(1, 2, 0.75)],
         noise_matrix=np.array([[1.0, 0.0, 0.0], [1 / 3, 2 / 3, 0.0], [0.0, 0.25, 0.75]]),
     )
 

@@ -93,6 +93,7 @@ def test_summary_counts_every_kind_of_row(run_dir: Path) -> None:
         "relabel": 1,
         "review": 1,
         "drop": 0,
+        "ambiguous": 1,
         "cleaned": 7,
     }
     assert summary["classes"] == list(CLASSES)
@@ -165,3 +166,19 @@ def test_a_file_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path: 
         write_text(tmp_path / "x.csv", "a")
     assert str(error.value).startswith(f"{tmp_path / 'x.csv'} could not be written (Is a directory): ")
     assert [file.name for file in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_summary_tells_of_every_class(run: Run, tmp_path: Path) -> None:
+    write_run(tmp_path, run)
+    summary = read_summary(tmp_path)
+    assert summary["class_quality"][1] == {
+        "class": "=cat",
+        "images": 2,
+        "label_issues": 1,
+        "quality": 0.6,
+        "missing": pytest.approx(1 / 3, abs=1e-6),
+        "sureness": 0.95,
+    }
+    assert summary["hardest_classes"] == ["NA", "01", "=cat"]
+    assert summary["classes_perhaps_one"] == [{"classes": ["=cat", "NA"], "overlap": 0.75}]
+    assert summary["counts"]["ambiguous"] == 1

@@ -70,6 +70,9 @@ def verdict(summary: dict[str, Any], confusion: dict[str, Any] | None) -> list[s
             f"The commonest mix-up: {100 * confusion['p']:.1f} % of “{shown(confusion['true'])}” "
             f"are filed under “{shown(confusion['given'])}”."
         )
+    for pair in summary.get("classes_perhaps_one", [])[:1]:
+        one, other = (shown(name) for name in pair["classes"])
+        sentences.append(f"The classes “{one}” and “{other}” are hard to tell apart: perhaps they are one.")
     if sentence := kind_of_noise(summary):
         sentences.append(f"Kind of noise: {sentence[0].lower()}{sentence[1:]}")
     accuracy = summary.get("accuracy", {}).get("test_accuracy")

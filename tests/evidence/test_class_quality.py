@@ -1,0 +1,57 @@
+"""Hard classes, classes that are perhaps one, ambiguous images: by hand, and in evidence whose truth is known."""
+
+import numpy as np
+import pytest
+
+from scanmix_cli.evidence.class_quality import ClassSums, is_ambiguous
+from scanmix_cli.evidence.evidence import Evidence, View
+from scanmix_cli.evidence.verdicts import judge
+
+
+def test_sureness_and_overlap_by_hand() -> None:
+    sums = ClassSums(3)
+    before = np.array([[0.5, 0.5, 0.0], [0.4, 0.6, 0.0], [0.0, 0.0, 1.0]])
+    truth = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    sums.add(before[:1], truth[:1])
+    sums.add(before[1:], truth[1:])
+    assert sums.sureness().tolist() == pytest.approx([0.5, 0.6, 1.0])
+    (pair,) = sums.overlaps()
+    cosine = (0.5 * 0.5 + 0.4 * 0.6) / np.sqrt((0.5**2 + 0.4**2) * (0.5**2 + 0.6**2))
+    assert (pair.one, pair.other, pair.overlap) == (0, 1, pytest.approx(cosine))
+
+
+def test_a_class_without_images_is_neither_hard_nor_double() -> None:
+    sums = ClassSums(2)
+    sums.add(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]]))
+    assert sums.sureness().tolist() == [1.0, 1.0]
+    assert sums.overlaps() == []
+
+
+def test_ambiguous_is_between_two_classes_and_no_others() -> None:
+    before = np.array([[0.5, 0.45, 0.05], [0.75, 0.25, 0.0], [0.8, 0.2, 0.0], [0.4, 0.3, 0.3]])
+    assert is_ambiguous(before).tolist() == [True, True, False, False]
+    assert is_ambiguous(np.ones((2, 1))).tolist() == [False, False]
+
+
+def test_ambiguous_images_are_no_wrong_labels_and_a_double_class_is_named() -> None:
+    """Classes 3 and 4 are one thing under two names; 30 images lie between 0 and 1; 40 labels of class 2 are wrong."""
+    generator = np.random.default_rng(0)
+    truth = np.arange(500) % 5
+    seen = 0.02 + 0.9 * np.eye(5)[truth]
+    seen[truth >= 3] = [0.02, 0.02, 0.02, 0.47, 0.47]
+    between = np.flatnonzero(truth < 2)[:30]
+    seen[between] = [0.47, 0.47, 0.02, 0.02, 0.02]
+    labels, wrong = truth.copy(), np.flatnonzero(truth == 2)[:40]
+    labels[wrong] = generator.choice([0, 1], 40)
+    noisy = np.exp(np.log(seen) + generator.normal(0, 0.1, seen.shape))
+    probabilities = noisy / noisy.sum(axis=1, keepdims=True)
+    evidence = Evidence.empty(500, 5)
+    evidence.add(labels, [View(probabilities, np.ones(500), np.full(500, 0.5))])
+    evidence.final_probability[:] = probabilities
+    verdicts = judge(evidence, labels, None)
+    assert verdicts.is_ambiguous[between].mean() >= 0.9
+    assert verdicts.is_label_issue[between].mean() <= 0.1
+    assert not verdicts.is_ambiguous[wrong].any()
+    assert verdicts.is_label_issue[wrong].mean() >= 0.9
+    assert [(pair.one, pair.other) for pair in verdicts.class_overlaps] == [(3, 4)]
+    assert set(np.argsort(verdicts.class_sureness)[:2]) == {3, 4}
