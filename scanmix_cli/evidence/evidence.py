@@ -26,6 +26,7 @@ class Evidence:
 
     observations: int
     epochs: int
+    beliefs: bool  # probabilities were formed without the image's own label, and mean what they say (belief loop)
     loss_sum: np.ndarray  # float64 (N,): cross-entropy of the given label; 0 where unlabelled
     given_probability_sum: np.ndarray  # float64 (N,): probability of the given label; 0 where unlabelled
     posterior_sum: np.ndarray  # float64 (N,): clean posterior of the loss mixture (w of DivideMix); 0 where unlabelled
@@ -38,11 +39,12 @@ class Evidence:
     history_epochs: np.ndarray  # int64 (SNAPSHOTS,): their numbers from 0, evenly spaced; -1 unused
 
     @classmethod
-    def empty(cls, images: int, classes: int) -> "Evidence":
+    def empty(cls, images: int, classes: int, beliefs: bool = False) -> "Evidence":
         """Nothing observed yet: sums of 0, even probabilities, undecided posteriors."""
         return cls(
             observations=0,
             epochs=0,
+            beliefs=beliefs,
             loss_sum=np.zeros(images),
             given_probability_sum=np.zeros(images),
             posterior_sum=np.zeros(images),
@@ -98,4 +100,4 @@ class Evidence:
         """Arrays may come back as tensors, the form in which a checkpoint keeps them."""
         for f in fields(self):
             value = state[f.name]
-            setattr(self, f.name, value if f.name in ("observations", "epochs") else np.asarray(value))
+            setattr(self, f.name, value if f.name in ("observations", "epochs", "beliefs") else np.asarray(value))

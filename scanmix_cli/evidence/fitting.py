@@ -16,6 +16,7 @@ HUMBLE = 3.0  # a higher rate must be so much likelier (in log-likelihood) to be
 SURE = 3.0  # a freer model must foretell unseen labels better by so many standard errors
 A_CLASS = 20  # images to fit a class, fewer leave no freedom to the classes
 RAISED = 3.0  # the odds of a wrong label, at most, by the neighbours' given labels alone
+SHARPER = 1.6  # exponent of mean beliefs
 DROP = Z**2 / 2  # of the log-likelihood within the 90 % interval of one parameter: half the 0.9 quantile of chi-square
 REFITTED = 25  # steps in which the witnesses get used to another rate
 NO_RATE = 1e-4  # stands for no wrong label at all
@@ -50,6 +51,8 @@ def fit_noise(witnesses: Witnesses, seed: int) -> Fitted:
     """
     rows = _sample(witnesses, np.random.default_rng(seed))
     labels, ambiguity = witnesses.labels[rows], witnesses.ambiguity()[rows]
+    if witnesses.beliefs:
+        return _fit_beliefs((witnesses.full(rows), labels, ambiguity))
     around, full = ((part(rows), labels, ambiguity) for part in (witnesses.around, witnesses.full))
     loose = _freed(_first_fit(*around), around)
     sharp = NoiseModel.even(len(full[0]), len(loose.bias), 0.5, loose.stiffness, loose.sloped)
@@ -77,6 +80,20 @@ def fit_noise(witnesses: Witnesses, seed: int) -> Fitted:
     return Fitted(final, loose.stiffness < EVEN, rate, error, none_wrong)
 
 
+def _fit_beliefs(data: Data) -> Fitted:
+    """Beliefs are taken at their word: the image's own label had no part in them, and a sure classifier with wrong
+    labels explains even noise no better than a vague one with right labels.
+
+    But a mean over epochs is vaguer than each of them, by how much is not known: half the difference that it makes is
+    part of the error.
+    """
+    literal, model = (_freed(_first_fit(*data, word=word), data) for word in (1.0, SHARPER))
+    rate = _expected_rate(model, *data)
+    error, none_wrong = _spread_of_rate(model, data)
+    error = float(np.hypot(error, (rate - _expected_rate(literal, *data)) / 2))
+    return Fitted(model, model.stiffness < EVEN, rate, error, none_wrong)
+
+
 def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:
     labelled = np.flatnonzero(witnesses.labels >= 0)
     if not len(labelled):
@@ -85,10 +102,10 @@ def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:
     return labelled if len(labelled) <= most else np.sort(generator.choice(labelled, most, replace=False))
 
 
-def _first_fit(features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray) -> NoiseModel:
+def _first_fit(features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray, *, word: float = 0.0) -> NoiseModel:
     """All classes alike. The likelihood has more than one hill: of the tops found from several starts, the one with the
     fewest wrong labels of those that are about as high as the highest."""
-    starts = (NoiseModel.even(len(features), features.shape[2], rate, EVEN) for rate in STARTS)
+    starts = (NoiseModel.even(len(features), features.shape[2], rate, EVEN, word=word) for rate in STARTS)
     fits = [start.fitted(features, labels, ambiguity, steps=40) for start in starts]
     scores = [fit.score(features, labels, ambiguity) for fit in fits]
     high = [fit for fit, score in zip(fits, scores, strict=True) if score >= max(scores) - HUMBLE]
@@ -106,7 +123,7 @@ def _refitted(model: NoiseModel, data: Data, steps: int) -> NoiseModel:
     classes = len(model.bias)
     chosen = features[0].argmax(axis=1)
     rate = float(np.clip((chosen != labels).mean(), 0.01, 0.99))
-    again = NoiseModel.even(len(features), classes, rate, model.stiffness, model.sloped)
+    again = NoiseModel.even(len(features), classes, rate, model.stiffness, model.sloped, model.word)
     seen = np.bincount(chosen * classes + labels, minlength=classes**2).reshape(classes, classes)
     again = replace(again, spread_logits=np.log(seen + 1.0))
     return _best([start.fitted(*data, steps=steps) for start in (model, again)], data)

@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 TINY = 1e-30
 PRIOR_IMAGES, PRIOR_RATE = 2.0, 0.1  # as if so many labels had been looked at before, and so large a share been wrong
 BIAS_PRECISION = 1e-4  # an image: of the prior N(0, .) on the bias of a class
+WORD_PRECISION = 1.0  # an image: of the priors on log-weight and bias of witnesses that are taken at their word
 SHIFT_PRECISION = 0.02  # per unit of `stiffness`: of the prior N(0, .) on a class's own noise level
 Arrays = tuple[np.ndarray, ...]
 
@@ -37,14 +38,17 @@ class NoiseModel:
     spread_logits: np.ndarray  # float64 (C, C); the diagonal is not used
     stiffness: float  # how strongly the noise of all classes is held to be alike, in images
     sloped: bool  # whether noise may depend on the image
+    word: float = 0.0  # weight near which witnesses are taken at their word; 0: they are tempered at will
 
     @classmethod
-    def even(cls, witnesses: int, classes: int, rate: float, stiffness: float, sloped: bool = False) -> "NoiseModel":
+    def even(
+        cls, witnesses: int, classes: int, rate: float, stiffness: float, sloped: bool = False, word: float = 0.0
+    ) -> "NoiseModel":
         """Wrong labels of this rate, the same for all classes and images, to every other class alike."""
-        log_weights = np.where(np.arange(witnesses) > 0, -1.5, 0.0)
+        log_weights = np.where(np.arange(witnesses) > 0, -1.5, np.log(word or 1.0))
         level = float(np.log(rate / (1 - rate)))
         zeros = np.zeros(classes)
-        return cls(log_weights, zeros, level, 0.0, zeros, np.zeros((classes, classes)), stiffness, sloped)
+        return cls(log_weights, zeros, level, 0.0, zeros, np.zeros((classes, classes)), stiffness, sloped, word)
 
     def spread(self) -> np.ndarray:
         """float64 (C, C): P(given g | true k, wrong); 0 on the diagonal, rows sum to 1."""
@@ -143,14 +147,15 @@ class NoiseModel:
         counts = seen + expected
         of_spread = counts - counts.sum(axis=1, keepdims=True) * spread
         stiff = SHIFT_PRECISION * self.stiffness
-        loose = BIAS_PRECISION * images
+        tight, loose = (WORD_PRECISION * images,) * 2 if self.word else (1.0, BIAS_PRECISION * images)
+        pull_weights = self.log_weights - np.log(self.word or 1.0)
         value = np.log(likelihood).sum()
         value += PRIOR_IMAGES * (PRIOR_RATE * np.log(rate + TINY) + (1 - PRIOR_RATE) * np.log(1 - rate + TINY))
         value += (expected * np.log(spread + TINY)).sum()
-        value -= 0.5 * ((self.log_weights**2).sum() + loose * (self.bias**2).sum())
+        value -= 0.5 * (tight * (pull_weights**2).sum() + loose * (self.bias**2).sum())
         value -= 0.5 * (stiff * (self.shift**2).sum() + self.slope**2)
         gradient = [
-            of_weights - self.log_weights,
+            of_weights - tight * pull_weights,
             pull.sum(axis=0, dtype=np.float64) - loose * self.bias,
             [of_level, of_slope],
             of_shift - stiff * self.shift,

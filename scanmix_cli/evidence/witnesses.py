@@ -20,6 +20,7 @@ class Witnesses:
     labels: np.ndarray  # int64 (N,), -1 unlabelled
     neighbors: np.ndarray | None
     regression: np.ndarray | None = None  # float32 (N, C): of a leave-one-out regression on still features
+    beliefs: bool = False  # the mean probabilities are beliefs, formed without the image's own label
     learned_by_heart: float | None = None  # share of wrong labels by the loss mixture, where the networks fit them too
 
     @classmethod
@@ -32,6 +33,8 @@ class Witnesses:
     ) -> "Witnesses":
         mean = evidence.probability_sum / np.float32(evidence.observations)
         final = evidence.final_probability.astype(np.float32)
+        if evidence.beliefs:
+            return cls(mean, final, labels, neighbors, beliefs=True)
         known = labels >= 0
         given = labels[known]
         gain = [(p[known].argmax(axis=1) == given).mean() if len(given) else 0.0 for p in (mean, final)]
@@ -43,7 +46,10 @@ class Witnesses:
     def full(self, rows: np.ndarray) -> np.ndarray:
         """float32 (K, n, C) of the images `rows`: all that is known. Mean and final log-probabilities, the final ones
         only of networks that do not learn labels by heart; where there are neighbours, their given labels counted.
-        With a regression, (1, n, C): its log-probabilities and the networks' mean ones added up."""
+        With a regression, (1, n, C): its log-probabilities and the networks' mean ones added up. Beliefs are (1, n, C)
+        by themselves: the neighbours have had their say in them."""
+        if self.beliefs:
+            return _log(self.mean[rows])[None]
         if self.regression is not None:
             # One witness of both: with a weight each, networks that were trained on the labels outvote a regression
             # that explains those labels less well because it has not seen them.

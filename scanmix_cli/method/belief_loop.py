@@ -60,7 +60,7 @@ def run_belief_loop(
         teacher.start(student)
     steps = [BeliefStep(student, images, settings, context) for student in students]
     averaged = [student.averaged for student in students]
-    evidence = Evidence.empty(len(images), images.classes)
+    evidence = Evidence.empty(len(images), images.classes, beliefs=True)
     state: dict[str, Stateful] = {k: v for n, s in enumerate(students) for k, v in s.stateful(f"net{n}").items()}
     for epoch in context.epochs("scanmix", settings.epochs, evidence=evidence, **state):
         beliefs = [teacher.belief(student) for student in students]
