@@ -7,7 +7,8 @@
 birds, ships, a truck) are left out. The others are CIFAR-10 training images, a fifth of them under another class.
 Images and labels are drawn by the seed. `scanmix train` runs as a user would run it (options that are not known here
 are handed to it). Printed: AUROC of `outlier_score`, which is low for what fits no class, against wrong labels of known
-classes and against right ones; AUROC of `p_mislabeled`; shares called label issue and outlier, and actions, of the three kinds.
+classes and against right ones; AUROC of `p_mislabeled`; shares called label issue and outlier, and actions, of the
+three kinds.
 """
 
 import argparse
