@@ -44,7 +44,7 @@ NOISE, BATCH = 0.1, 32  # noise on copied outputs, in standard deviations; MixMa
 STAGES = ("simclr", "scan", "warmup")  # the rest of a run is timed call by call
 # what `workflow.train` calls outside of the stages, in the order of a run
 PARTS = (
-    *("load_pixels", "overview", "judge", "save_evidence", "save_classifier", "exact_duplicates", "near_duplicates"),
+    *("load_pixels", "overview", "judge", "save_evidence", "save_classifier", "copy_sets"),
     *("build_report", "write_run_tables", "read_run", "write_html", "save_plots"),
 )
 LOOP = ("look", "divide", "train_semi_supervised", "train_clustering")  # of an epoch of the EM loop

@@ -29,6 +29,7 @@ from scanmix_cli.method.methods import METHODS, Outcome
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.workflow.plan import DataFacts, seconds_per_image
+from scanmix_cli.workflow.sets import place_pixels
 from scanmix_cli.workflow.train import device_name
 
 TOP = 5  # the second accuracy that WebVision and Mini-ImageNet tables print
@@ -72,8 +73,8 @@ def run_method(run: MethodRun, encoder: Encoder | None, store: CellStore, key: C
 
 
 def image_set(data: BenchSet, part: Part, labels: np.ndarray | None, profile: Profile, compute: Compute) -> ImageSet:
-    """A part as tensors on the device, with other labels int64 (N,) where given."""
-    pixels = torch.from_numpy(np.array(part.images)).to(compute.device)
+    """A part for the device, with other labels int64 (N,) where given."""
+    pixels = place_pixels(part.images, np.arange(len(part.images)), compute.device)
     numbers = torch.from_numpy(part.labels if labels is None else labels).to(compute.device)
     return ImageSet(pixels, numbers, len(data.classes), profile.image_size, profile.mean, profile.std)
 

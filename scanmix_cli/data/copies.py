@@ -1,6 +1,7 @@
 """What sets of equal and nearly equal images mean: labels that contradict each other, held-out images that leaked."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,10 +24,21 @@ class Copies:
     examples: tuple[tuple[str, ...], ...]  # the first conflicts, else the first sets: "label: name" of each image
 
 
-def find_copies(samples: Samples, pixels: Pixels) -> tuple[Copies, Copies]:
+class CopySets(NamedTuple):
+    """Over the rows of the table, see `exact_duplicates` and `near_duplicates`."""
+
+    exact: np.ndarray
+    near: np.ndarray
+
+
+def copy_sets(pixels: Pixels) -> CopySets:
+    """Both kinds of sets; of many images the near copies take minutes."""
+    return CopySets(exact_duplicates(pixels), near_duplicates(pixels))
+
+
+def find_copies(samples: Samples, sets: CopySets) -> tuple[Copies, Copies]:
     """Exact copies, and the sets of near copies that hold more than exact ones."""
-    exact, near = exact_duplicates(pixels), near_duplicates(pixels)
-    return _describe(exact, samples), _describe(_more_than_exact(near, exact), samples)
+    return _describe(sets.exact, samples), _describe(_more_than_exact(sets.near, sets.exact), samples)
 
 
 def _more_than_exact(near: np.ndarray, exact: np.ndarray) -> np.ndarray:

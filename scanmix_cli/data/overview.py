@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scanmix_cli.data.audit import size_warnings
-from scanmix_cli.data.copies import Copies, find_copies
+from scanmix_cli.data.copies import Copies, CopySets, copy_sets, find_copies
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import UNLABELLED, Samples
@@ -62,8 +62,8 @@ class Overview:
     warnings: tuple[str, ...]
 
 
-def overview(samples: Samples, pixels: Pixels) -> Overview:
-    """Count everything once; `warnings` joins what reading and decoding had to say."""
+def overview(samples: Samples, pixels: Pixels, sets: CopySets | None = None) -> Overview:
+    """Count everything once; `warnings` joins what reading and decoding had to say. `sets` are those of `pixels`."""
     readable = np.zeros(len(samples), bool)
     readable[pixels.rows] = True
     ids, train = samples.label_ids(), samples.is_train()
@@ -71,7 +71,7 @@ def overview(samples: Samples, pixels: Pixels) -> Overview:
     in_train = np.bincount(ids[readable & train & (ids != UNLABELLED)], minlength=count)
     held_out = np.bincount(ids[readable & ~train & (ids != UNLABELLED)], minlength=count)
     sizes = pixels.source_sizes[pixels.rows]
-    copies, near_copies = find_copies(samples, pixels)
+    copies, near_copies = find_copies(samples, sets or copy_sets(pixels))
     bad = dict(sorted(Counter(code for code in pixels.error_codes if code != VALID).items()))
     return Overview(
         name=samples.name,

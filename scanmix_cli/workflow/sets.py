@@ -56,26 +56,27 @@ def make_sets(samples: Samples, labels: TrainingLabels, pixels: Pixels, profile:
 def image_set(
     pixels: Pixels, rows: np.ndarray, ids: np.ndarray, samples: Samples, profile: Profile, context: Context
 ) -> ImageSet:
-    """Rows int64 (n,) of the pixel cache, on the device where it has room for them; ids int64 (rows of the table,) are
-    the labels.
-
-    Elsewhere, and on a CPU where all rows are asked for, they stay in the cache's file: the system reads what is looked
-    at, and lets go of it again where memory is short.
-    """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The given NumPy array is not writable")  # nobody writes to pixels
-        found = _placed(pixels, rows, context.device)
+    """Rows int64 (n,) of the pixel cache; ids int64 (rows of the table,) are the labels."""
+    found = place_pixels(pixels.images, RowsOf(pixels, rows).places, context.device)
     numbers = torch.from_numpy(ids[rows]).to(context.device)
     return ImageSet(found, numbers, len(samples.classes), profile.image_size, profile.mean, profile.std)
 
 
-def _placed(pixels: Pixels, rows: np.ndarray, device: torch.device) -> Tensor | StoredPixels:
-    if device.type == "cpu" and np.array_equal(rows, pixels.rows):
-        return torch.from_numpy(pixels.images)
-    chosen = RowsOf(pixels, rows)
-    if len(rows) * pixels.images[:1].nbytes <= room_for_pixels(device):
-        return torch.from_numpy(chosen[:]).to(device)
-    return StoredPixels(torch.from_numpy(pixels.images), torch.from_numpy(chosen.places), device)
+def place_pixels(images: np.ndarray, places: np.ndarray, device: torch.device) -> Tensor | StoredPixels:
+    """The images at `places`, int64 ascending, of uint8 (N, 3, H, W), on the device where it has room for them.
+
+    Elsewhere, and on a CPU where all are asked for, they stay in the file that `images` are mapped from: the system
+    reads what is looked at, and lets go of it again where memory is short.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")  # nobody writes to pixels
+        source = torch.from_numpy(images)
+    whole = len(places) == len(images)
+    if whole and device.type == "cpu":
+        return source
+    if len(places) * images[:1].nbytes <= room_for_pixels(device):
+        return (source if whole else torch.from_numpy(images[places])).to(device)
+    return StoredPixels(source, torch.from_numpy(places), device)
 
 
 def room_for_pixels(device: torch.device) -> float:

@@ -15,9 +15,8 @@ import torch
 
 from scanmix_cli.data.audit import require_readable
 from scanmix_cli.data.cache import default_cache_dir
+from scanmix_cli.data.copies import CopySets, copy_sets
 from scanmix_cli.data.cores import usable_cores
-from scanmix_cli.data.duplicates import exact_duplicates
-from scanmix_cli.data.near_duplicates import near_duplicates
 from scanmix_cli.data.overview import before_training, overview
 from scanmix_cli.data.pixels import SCAN_SIZE, Pixels, load_pixels
 from scanmix_cli.data.samples import Samples
@@ -127,7 +126,8 @@ def train(
             write_toml(path / "config.toml", {"run": to_table(request), "profile": to_table(plan.profile)})
             remember(kept, identity)
             log = Logged(reporter, path / "log.txt")
-        for warning in before_training(overview(samples, pixels)):
+        sets = copy_sets(pixels)
+        for warning in before_training(overview(samples, pixels, sets)):
             log.message(f"warning: {warning}")
         log.message(describe_plan(plan))
         if plan.profile.stored_size != SCAN_SIZE:
@@ -146,7 +146,7 @@ def train(
             trained = learn(samples, labels, pixels, plan.profile, context)
             seconds = {"decoding": decoding, **context.seconds, "total": time.monotonic() - began}
             timings = {stage: round(value, 3) for stage, value in seconds.items()}
-            run = from_writer(lambda: conclude(samples, pixels, plan, trained, destination, timings, context))
+            run = from_writer(lambda: conclude(samples, pixels, sets, plan, trained, destination, timings, context))
     if not destination.temporary and is_writer():
         point_latest(path)
     return run
@@ -231,6 +231,7 @@ def _embed(outcome: Outcome, images: ImageSet, context: Context) -> tuple[np.nda
 def conclude(
     samples: Samples,
     pixels: Pixels,
+    sets: CopySets,
     plan: Plan,
     trained: Trained,
     destination: Destination,
@@ -250,8 +251,7 @@ def conclude(
     if note.problem:
         context.reporter.message(f"warning: {note.problem}")
     others = _predict_others(pixels, trained.rows, trained.classifier, context)
-    exact, near = exact_duplicates(pixels), near_duplicates(pixels)
-    report = build_report(samples, pixels, verdicts, trained.rows, others, exact, near)
+    report = build_report(samples, pixels, verdicts, trained.rows, others, sets.exact, sets.near)
     report = apply_decisions(report, trained.given.decisions)
     trained.given.carry_on(path)
     own = {

@@ -57,6 +57,19 @@ def write_mini_imagenet(root: Path, color: str = "blue") -> Path:
     return root
 
 
+def write_clothing1m(root: Path) -> Path:
+    """Two of the 14 classes; the noisy part and the clean test part."""
+    images, labels = squares(24, 2)
+    keys = [f"images/{k % 3}/{k:02d}.jpg" for k in range(24)]
+    for key, pixels in zip(keys, images, strict=True):
+        write_image(root / key, pixels)
+    for name, numbers in (("noisy", range(20)), ("clean", range(20, 24))):
+        (root / f"{name}_label_kv.txt").write_text("".join(f"{keys[k]} {labels[k]}\n" for k in numbers))
+    for name, numbers in (("noisy_train", range(20)), ("clean_test", range(20, 24))):
+        (root / f"{name}_key_list.txt").write_text("".join(f"{keys[k]}\n" for k in numbers))
+    return root
+
+
 def write_webvision(root: Path) -> Path:
     """Two of the 50 classes, with the ILSVRC12 validation images of every class."""
     images, labels = squares(24, 2)
