@@ -45,7 +45,7 @@ STAGES = ("simclr", "scan", "warmup")  # the rest of a run is timed call by call
 # what `workflow.train` calls outside of the stages, in the order of a run
 PARTS = (
     *("load_pixels", "overview", "judge", "save_evidence", "save_classifier", "copy_sets"),
-    *("build_report", "write_run_tables", "read_run", "write_html", "save_plots"),
+    *("build_report", "write_run_tables", "read_run"),
 )
 LOOP = ("look", "divide", "train_semi_supervised", "train_clustering")  # of an epoch of the EM loop
 
@@ -156,13 +156,15 @@ def work(table: Path, options: argparse.Namespace) -> dict:
     from scanmix_cli.engine.progress import make_reporter
     from scanmix_cli.method import methods
     from scanmix_cli.method.scanmix import EMLoop
+    from scanmix_cli.report import html, plots
     from scanmix_cli.workflow import train
     from scanmix_cli.workflow.request import read_request
 
     clock, run, config = Clock(), table.with_suffix(".run"), table.with_suffix(".toml")
     if options.most:
         shorten(options.most)
-    for place, names in ((train, PARTS), (methods, ("mine_neighbors",)), (EMLoop, LOOP)):
+    report = ((html, ("write_html",)), (plots, ("save_plots",)))
+    for place, names in ((train, PARTS), (methods, ("mine_neighbors",)), (EMLoop, LOOP), *report):
         for name in names:
             setattr(place, name, clock.timed(name, getattr(place, name)))
     config.write_text(settings(options.most), encoding="utf-8")
