@@ -20,8 +20,8 @@ class Witnesses:
     labels: np.ndarray  # int64 (N,), -1 unlabelled
     neighbors: np.ndarray | None
     regression: np.ndarray | None = None  # float32 (N, C): of a leave-one-out regression on still features
-    beliefs: bool = False  # the mean probabilities are beliefs, formed without the image's own label
     learned_by_heart: float | None = None  # share of wrong labels by the loss mixture, where the networks fit them too
+    beliefs: bool = False  # the mean probabilities are beliefs, formed without the image's own label
 
     @classmethod
     def of(
