@@ -1,6 +1,7 @@
 """Scores of one image: pure functions on arrays, no training, no files."""
 
 import numpy as np
+from scipy.special import xlogy
 
 SUPPORT = 20.0  # images of a class at which 1 - 1/e of what the model says about it is believed
 BLOCK = 65_536  # rows handled at once where a (rows, classes) table is built
@@ -30,15 +31,15 @@ def support(labels: np.ndarray) -> np.ndarray:
 
 
 def fit(probabilities: np.ndarray) -> np.ndarray:
-    """float64 (N,) in 0..1: how far the best class stands above chance, (max p - 1/C) / (1 - 1/C); low fits no class.
+    """float64 (N,) in 0..1: one less the entropy over that of an even spread, log C; low fits no class.
 
-    An image between two classes of ten still gets 0.44; only one that is spread over most classes comes near 0.
+    An image between two classes of ten still gets 0.7; only one that is spread over most classes comes near 0.
     """
     classes = probabilities.shape[1]
     if classes == 1:
         return np.ones(len(probabilities))
-    best = probabilities.max(axis=1).astype(np.float64)
-    return np.clip((best - 1 / classes) / (1 - 1 / classes), 0.0, 1.0)
+    entropy = -xlogy(probabilities, probabilities).sum(axis=1, dtype=np.float64)
+    return np.clip(1 - entropy / np.log(classes), 0.0, 1.0)
 
 
 def is_outlier(fits: np.ndarray, bar: float = 0.2) -> np.ndarray:

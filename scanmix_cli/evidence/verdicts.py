@@ -87,7 +87,7 @@ def judge(
     issue = issues(p_mislabeled, rank, threshold) & issues(_cautious(p_mislabeled, rate), rank, threshold)
     suggested = suggest(labels, truth, issue)
     p_suggested = truth[np.arange(len(truth)), suggested].astype(np.float64)
-    fits = scores.fit(witnesses.mean)
+    fits = _fits(witnesses)
     outlier = scores.is_outlier(fits)
     return Verdicts(
         labelled=labelled,
@@ -140,6 +140,14 @@ def _truth(witnesses: Witnesses, fitted: Fitted | None) -> tuple[np.ndarray, np.
         truth[rows[known]] = share * posterior + (1 - share) * before
         sums.add(seen, truth[rows])
     return truth, ambiguous, sums
+
+
+def _fits(witnesses: Witnesses) -> np.ndarray:
+    """float64 (N,): how well the images fit any class, `scores.fit` of all opinions about them."""
+    result = np.empty(len(witnesses.labels))
+    for rows in np.array_split(np.arange(len(result)), max(-(-len(result) // scores.BLOCK), 1)):
+        result[rows] = scores.fit(witnesses.opinion(rows))
+    return result
 
 
 def _rates(

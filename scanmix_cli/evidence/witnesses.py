@@ -79,6 +79,17 @@ class Witnesses:
         assert self.neighbors is not None
         return count_votes(others(self.labels, self.neighbors, rows), self.mean.shape[1]).astype(np.float32)
 
+    def opinion(self, rows: np.ndarray) -> np.ndarray:
+        """float32 (n, C): mean of what the networks say of the images, of what is said of their neighbours, and of the
+        neighbours' given labels. What is strange to all classes lies among images of many."""
+        said = [self.mean[rows], np.exp(self.around(rows)[0])]
+        if self.neighbors is not None:
+            said.append(self.votes(rows))
+        sums = [part.sum(axis=1, keepdims=True) for part in said]
+        even = np.full_like(self.mean[rows], 1 / self.mean.shape[1])
+        parts = [np.divide(part, s, out=even.copy(), where=s > 0) for part, s in zip(said, sums, strict=True)]
+        return np.stack(parts).mean(axis=0)
+
     def ambiguity(self) -> np.ndarray:
         """float32 (N,) in -1..1, evenly spread: rank of the image by how unsure the networks were about it."""
         images = len(self.mean)

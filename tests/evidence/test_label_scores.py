@@ -26,9 +26,9 @@ def test_small_classes_are_believed_less() -> None:
     assert result == pytest.approx([1 - np.exp(-1)] * 20 + [1 - np.exp(-2)] * 40 + [0])
 
 
-def test_fit_is_the_best_class_above_chance() -> None:
+def test_fit_is_what_entropy_leaves() -> None:
     probabilities = np.array([[0.25, 0.25, 0.25, 0.25], [1, 0, 0, 0], [0.5, 0.5, 0, 0]])
-    assert scores.fit(probabilities) == pytest.approx([0, 1, 1 / 3])
+    assert scores.fit(probabilities) == pytest.approx([0, 1, 1 / 2])
     assert scores.fit(np.ones((2, 1))).tolist() == [1, 1]
 
 

@@ -6,6 +6,7 @@ import pytest
 from scanmix_cli.errors import RunError
 from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.evidence.verdicts import actions, issues, judge, suggest
+from scanmix_cli.evidence.witnesses import Witnesses
 
 IMAGES, CLASSES, EPOCHS = 400, 5, 8
 
@@ -105,6 +106,27 @@ def test_actions_row_by_row() -> None:
     outlier = np.array([True, False, False, False, True, False, False, True])
     expected = ["keep", "relabel", "review", "review", "drop", "relabel", "review", "drop"]
     assert actions(labels, suggested, p_suggested, issue, outlier).tolist() == expected
+
+
+def test_what_fits_no_class_is_told_from_what_is_labelled_wrong() -> None:
+    """Networks are as sure of both; the neighbours of the first are of many classes, those of the second of one."""
+    evidence, labels, truth, neighbors = gathered(noise=0.2)
+    generator = np.random.default_rng(1)
+    strange = np.flatnonzero(labels == truth)[:20]
+    neighbors[strange] = generator.integers(0, IMAGES, (20, 10))
+    verdicts = judge(evidence, labels, neighbors)
+    wrong = (labels >= 0) & (labels != truth)
+    wrong[strange] = False
+    assert np.quantile(verdicts.outlier_score[strange], 0.9) < np.quantile(verdicts.outlier_score[wrong], 0.1)
+
+
+def test_opinion_is_the_mean_of_networks_neighbours_and_their_labels() -> None:
+    evidence = Evidence.empty(3, 2)
+    evidence.add(np.array([0, 1, 1]), [View(np.array([[0.8, 0.2], [0.4, 0.6], [0.2, 0.8]]), np.ones(3), np.ones(3))])
+    witnesses = Witnesses.of(evidence, np.array([0, 1, 1]), np.array([[1, 2], [0, 2], [2, 2]]))
+    said = witnesses.opinion(np.array([0, 2]))
+    assert said[0] == pytest.approx([(0.8 + 0.3 + 0.0) / 3, (0.2 + 0.7 + 1.0) / 3], abs=1e-4)
+    assert said[1] == pytest.approx([(0.2 + 0.5 + 0.5) / 3, (0.8 + 0.5 + 0.5) / 3], abs=1e-4), "no neighbour but itself"
 
 
 def test_neighbor_agreement_is_the_share_of_equal_labels() -> None:
