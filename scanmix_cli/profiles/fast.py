@@ -1,13 +1,15 @@
 """`fast` and `auto`: our schedules in minutes instead of days, one configuration for every kind and rate of noise.
 
-`fast` starts from the released settings with larger batches, separate optimisers, labels guessed from weak views
-whatever is trained on, and guards; epochs follow from the number of images, so that small sets see enough steps and
-large ones end in time.
+On a GPU `scanmix` is the EM loop on beliefs of one network (docs/method.md). Its other stages, which the benchmark's
+other methods and a CPU use, start from the released settings with larger batches, separate optimisers, labels guessed
+from weak views whatever is trained on, and guards. Epochs follow from the number of images, so that small sets see
+enough steps and large ones end in time.
 """
 
 from dataclasses import replace
 
 from scanmix_cli.method.settings import (
+    BeliefSettings,
     ClusteringSettings,
     ContrastiveSettings,
     GateSettings,
@@ -29,7 +31,13 @@ GPU = Profile(
     mean=IMAGENET_MEAN,
     std=IMAGENET_STD,
     contrastive=ContrastiveSettings(
-        epochs=200, batch_size=512, learning_rate=0.3, rising_steps=500, temperature=0.2, symmetric=True
+        epochs=200,
+        batch_size=512,
+        learning_rate=0.3,
+        rising_steps=500,
+        weight_decay=5e-4,
+        temperature=0.2,
+        symmetric=True,
     ),
     neighbors=NeighborSettings(),
     scan=ScanSettings(epochs=15, batch_size=512, learning_rate=2e-4),
@@ -38,6 +46,7 @@ GPU = Profile(
     split=SplitSettings(clip_percentile=99.9, max_iter=100),
     mixmatch=MixMatchSettings(epochs=70, batch_size=128, steps=60, rate_drops=(55,), lambda_u=25.0, guess_view="weak"),
     clustering=ClusteringSettings(batch_size=512, steps=50),
+    beliefs=BeliefSettings(epochs=160, networks=1),
     supervised=SupervisedSettings(epochs=60, batch_size=256, learning_rate=0.05),
 )
 
@@ -58,6 +67,7 @@ CPU = replace(
         guess_view="weak",
     ),
     clustering=ClusteringSettings(batch_size=128),
+    beliefs=None,
     supervised=SupervisedSettings(epochs=40, batch_size=64, learning_rate=0.03),
 )
 
@@ -83,6 +93,7 @@ LARGE = replace(
     gate=None,
     mixmatch=replace(GPU.mixmatch, batch_size=64, view="weak-web", guess_view="", prior="given"),
     clustering=ClusteringSettings(batch_size=128, steps=50, learning_rate=1e-5, view="weak-web"),
+    beliefs=None,
 )
 
 # On the features of an encoder that stands still, on any device: an epoch takes seconds, so there are more of them. The

@@ -26,6 +26,7 @@ from scanmix_cli.workflow.weights import choose_outside, is_named
 FORWARD_SHARE = 1 / 3  # cost of a forward pass, as a share of a training pass
 CLEAN_SHARE = 0.7  # assumed share of labels in the clean set, for estimates only
 SAFETY = 0.85  # share of a time budget that training may plan with; the rest is decoding, judging, writing
+BELIEF_IMAGES = 1_000  # a class: fewer give weak features, and beliefs of weak features doubt right labels
 LARGEST_SMALL = 64  # pixels a side; above it MoCo-v2 and a ResNet-50 take over, as in the paper
 STILL_SIZE = 192  # a good part of what weights for 224 pixels can see, at three quarters of the cost
 FEATURES = 2048  # about as many as a still encoder has, for estimates only
@@ -97,6 +98,8 @@ def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tupl
         base, size = fast.STILL, STILL_SIZE
     elif size > LARGEST_SMALL and compute.accelerated:
         base = fast.LARGE
+    elif facts.images < BELIEF_IMAGES * facts.classes:
+        base = replace(base, beliefs=None)
     profile = resized(replace(base, name=request.profile), size)
     if is_named(request.weights):
         profile = start_from(profile, request)

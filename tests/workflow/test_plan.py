@@ -44,6 +44,18 @@ def test_auto_keeps_its_schedule_at_the_size_it_was_made_for_and_bends_it_elsewh
     assert many.mixmatch.epochs >= 3
 
 
+def test_beliefs_are_for_a_gpu_and_many_small_images_a_class() -> None:
+    def loop(compute: Compute, images: int, side: int) -> BeliefSettings | None:
+        facts = plan.DataFacts(images, 10, side)
+        return plan.choose_profile(Request(), facts, compute)[0].beliefs
+
+    assert loop(GPU, 50_000, 32) == fast.GPU.beliefs
+    assert loop(GPU, 10_000, 32) is not None
+    assert loop(GPU, 9_999, 32) is None
+    assert loop(GPU, 50_000, 300) is None
+    assert loop(CPU, 50_000, 32) is None
+
+
 def test_faithful_profiles_are_the_benchmark_rows() -> None:
     small, large = TYPICAL, replace(TYPICAL, short_side=256)
     assert plan.choose_profile(Request(profile="official"), small, CPU)[0] == OFFICIAL["cifar10"]
