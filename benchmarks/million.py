@@ -26,7 +26,6 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import datetime, timezone
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,12 +118,10 @@ def peak_gb() -> float:
 
 
 def shorten(most: int) -> None:
-    """Let epochs draw and networks look at `most` images only."""
+    """Let networks look at `most` images only."""
     import torch
 
-    from scanmix_cli.bench.brief import BriefContext
     from scanmix_cli.method import images
-    from scanmix_cli.workflow import train
 
     def some(count: int, device: torch.device) -> torch.Tensor:
         return torch.arange(min(count, most), device=device)
@@ -133,7 +130,6 @@ def shorten(most: int) -> None:
         copies = outputs.repeat(-(-count // len(outputs)), *[1] * (outputs.dim() - 1))[:count]
         return copies.add_(NOISE * outputs.std() * torch.randn_like(copies))
 
-    vars(train)["Context"] = partial(BriefContext, most=most)
     vars(images).update(rows_of_this_process=some, gather_rows=as_many)
 
 
@@ -146,8 +142,9 @@ def whole(images: int, most: int) -> dict[str, float]:
 
 def settings(most: int) -> str:
     """config.toml of a run with one epoch of every stage."""
+    whole = f"[profile]\nepoch_images = {most}\n"
     tables = [f"[profile.{name}]\nepochs = 1\n" for name in ("contrastive", "scan", "warmup", "mixmatch")]
-    return "".join([*tables, f"batch_size = {BATCH}\nsteps = {most // BATCH}\n" if most else "steps = 0\n"])
+    return "".join([whole, *tables, f"batch_size = {BATCH}\nsteps = {most // BATCH}\n" if most else "steps = 0\n"])
 
 
 def work(table: Path, options: argparse.Namespace) -> dict:

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from sklearn.model_selection import KFold
 
-from scanmix_cli.bench.brief import BriefContext
 from scanmix_cli.bench.opinion import Opinion
 from scanmix_cli.engine.budget import Budget
+from scanmix_cli.engine.context import Context
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.methods import Outcome, cross_entropy
@@ -34,7 +34,7 @@ def require_cleanlab() -> tuple[Any, Any]:
 
 
 def learn_with_cleanlab(
-    images: ImageSet, profile: Profile, time_budget: float, monitor: Monitor, context: BriefContext
+    images: ImageSet, profile: Profile, time_budget: float, monitor: Monitor, context: Context
 ) -> tuple[Outcome, Opinion]:
     """The network trained on what cleanlab keeps, and cleanlab's opinion: 1 - label quality, its issues as the cut,
     the most probable class as suggestion, the share of issues as noise rate."""
@@ -50,14 +50,14 @@ def learn_with_cleanlab(
     return outcome, Opinion(1 - quality, flagged, probabilities.argmax(1), float(flagged.mean()))
 
 
-def out_of_fold(images: ImageSet, profile: Profile, seconds: float, context: BriefContext) -> np.ndarray:
+def out_of_fold(images: ImageSet, profile: Profile, seconds: float, context: Context) -> np.ndarray:
     """float64 (N, C): class probabilities of every image from a network that has not seen it; `seconds` a fold."""
     found = np.zeros((len(images), images.classes))
     folds = KFold(FOLDS, shuffle=True, random_state=context.seed).split(np.arange(len(images)))
     for number, (learned, held_out) in enumerate(folds):
         context.reporter.message(f"cleanlab: fold {number + 1} of {FOLDS}")
         budget = Budget(seconds or None, {})
-        inner = BriefContext(context.compute, context.seed + number, context.reporter, budget=budget, most=context.most)
+        inner = Context(context.compute, context.seed + number, context.reporter, budget=budget, most=context.most)
         rows = torch.from_numpy(learned).to(context.device)
         net = cross_entropy(images.subset(rows), profile, Monitor(), inner).nets[0]
         asked = images.subset(torch.from_numpy(held_out).to(context.device))

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from scanmix_cli.bench import machine, noise, scores
-from scanmix_cli.bench.brief import BriefContext, images_an_epoch, in_parts
+from scanmix_cli.bench.brief import images_an_epoch
 from scanmix_cli.bench.cells import CellKey, CellStore
 from scanmix_cli.bench.cleanlab_method import TRAININGS, learn_with_cleanlab
 from scanmix_cli.bench.encoder import Encoder
@@ -21,6 +21,7 @@ from scanmix_cli.bench.request import CLEANLAB
 from scanmix_cli.bench.setup import BenchSet
 from scanmix_cli.engine.budget import Budget
 from scanmix_cli.engine.checkpoints import Checkpoints
+from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.engine.progress import Reporter
 from scanmix_cli.files import write_file
@@ -28,7 +29,7 @@ from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.methods import METHODS, Outcome
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.settings import Profile
-from scanmix_cli.workflow.plan import DataFacts, seconds_per_image
+from scanmix_cli.workflow.plan import DataFacts, in_parts, seconds_per_image
 from scanmix_cli.workflow.sets import place_pixels
 from scanmix_cli.workflow.train import device_name
 
@@ -79,7 +80,7 @@ def image_set(data: BenchSet, part: Part, labels: np.ndarray | None, profile: Pr
     return ImageSet(pixels, numbers, len(data.classes), profile.image_size, profile.mean, profile.std)
 
 
-def _context(run: MethodRun, store: CellStore, key: CellKey) -> BriefContext:
+def _context(run: MethodRun, store: CellStore, key: CellKey) -> Context:
     """Long cells can be resumed; one with a time budget is short, and starts afresh so that the budget is kept."""
     facts = DataFacts(len(run.data.train.labels), len(run.data.classes), run.profile.image_size)
     most = 0
@@ -92,7 +93,7 @@ def _context(run: MethodRun, store: CellStore, key: CellKey) -> BriefContext:
     folder = None if run.time_budget or run.method == CLEANLAB else store.path(key, ".checkpoints")
     checkpoints = Checkpoints(folder, key.name, resume=True, tell=run.reporter.message)
     metrics = store.path(key, ".metrics.csv")
-    return BriefContext(run.compute, run.seed, run.reporter, checkpoints, budget, metrics, most=most)
+    return Context(run.compute, run.seed, run.reporter, checkpoints, budget, metrics, most=most)
 
 
 def _monitor(run: MethodRun) -> Monitor:
@@ -102,7 +103,7 @@ def _monitor(run: MethodRun) -> Monitor:
 
 
 def _learn(
-    run: MethodRun, encoder: Encoder | None, monitor: Monitor, context: BriefContext
+    run: MethodRun, encoder: Encoder | None, monitor: Monitor, context: Context
 ) -> tuple[Outcome, Opinion | None]:
     images = image_set(run.data, run.data.train, run.given.labels, run.profile, run.compute)
     if run.method == CLEANLAB:
@@ -132,7 +133,7 @@ def _identity(run: MethodRun, key: CellKey) -> dict[str, Any]:
     }
 
 
-def _accuracies(run: MethodRun, outcome: Outcome, monitor: Monitor, context: BriefContext) -> dict[str, Any]:
+def _accuracies(run: MethodRun, outcome: Outcome, monitor: Monitor, context: Context) -> dict[str, Any]:
     """Best and last of the ensemble (all networks of the method) and of a single network (mean of the two)."""
     names = ("best", "last", "best_single", "last_single", "top5", "extra_tests")
     cell: dict[str, Any] = dict.fromkeys(names)
@@ -155,7 +156,7 @@ def _accuracies(run: MethodRun, outcome: Outcome, monitor: Monitor, context: Bri
     return cell
 
 
-def _final(run: MethodRun, outcome: Outcome, part: Part, context: BriefContext) -> dict[str, float]:
+def _final(run: MethodRun, outcome: Outcome, part: Part, context: Context) -> dict[str, float]:
     """Top-1 and top-5 accuracy of the summed logits after the last epoch."""
     images = image_set(run.data, part, None, run.profile, run.compute)
     logits = torch.stack([forward_all(net, net, images, context) for net in outcome.nets]).sum(0).cpu().numpy()
@@ -171,7 +172,7 @@ def _detection(run: MethodRun, opinion: Opinion | None) -> dict[str, Any]:
     return cell
 
 
-def _costs(run: MethodRun, encoder: Encoder | None, context: BriefContext, wall: float) -> dict[str, Any]:
+def _costs(run: MethodRun, encoder: Encoder | None, context: Context, wall: float) -> dict[str, Any]:
     """Seconds per stage, the shared pre-training counted in; `wall` is this process's share without it.
 
     Epoch rows survive a resume, so they are summed; what lies between the stages is this process's own.

@@ -68,7 +68,8 @@ class MetricRows:
 class Context:
     """What a stage needs besides networks, images and settings.
 
-    `generator` lives on the compute device and is the only source of randomness after the networks are built.
+    `generator` lives on the compute device and is the only source of randomness after the networks are built. `most`:
+    images that an epoch of any stage draws, 0 for all; all are still judged.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Context:
         checkpoints: Checkpoints | None = None,
         budget: Budget | None = None,
         metrics: Path | None = None,
+        most: int = 0,
     ) -> None:
         self.compute, self.seed = compute, seed
         self.descend = Descent(compute)
@@ -86,7 +88,7 @@ class Context:
         self.reporter = reporter or Silent()
         self.checkpoints = checkpoints or Checkpoints(None)
         self.budget = budget or Budget(None, {})
-        self.metrics = metrics
+        self.metrics, self.most = metrics, most
         self.history, self.relief = MetricRows(), Relief()
         self.stage, self.place = "", "the beginning"  # where the run is, for messages: "epoch 3 of scanmix"
         self._values: dict[str, float] = {}
@@ -124,8 +126,8 @@ class Context:
         return CompiledFunction(function, self.reporter.message)
 
     def permutation(self, count: int) -> torch.Tensor:
-        """A random order of `count` rows, int64 on the device."""
-        return torch.randperm(count, generator=self.generator, device=self.device)
+        """A random order of `count` rows, int64 on the device, or the first `most` of it."""
+        return torch.randperm(count, generator=self.generator, device=self.device)[: self.most or None]
 
     def once(self, name: str, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
         """A tensor computed once a run and kept with the checkpoints: mined neighbours, the gate's estimate."""

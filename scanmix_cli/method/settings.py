@@ -184,6 +184,7 @@ class Profile:
     beliefs: BeliefSettings | None = None  # not None: `scanmix` is the belief loop, right after pre-training
     supervised: SupervisedSettings = SupervisedSettings()
     weights: str = ""  # outside weights that the encoder starts from: a name or a file; "": none
+    epoch_images: int = 0  # images that an epoch of any stage draws at most; 0: all. Time budgets set it for large sets
     encoder: Literal["trained", "still"] = "trained"  # "still": the stages train on the features of those weights
     order: Literal["sequential", "parallel"] = "sequential"  # "parallel": both learn from clones of the epoch's start
 

@@ -24,6 +24,8 @@ from scanmix_cli.workflow.request import PROFILES, Given, Request
 from scanmix_cli.workflow.weights import choose_outside, is_named
 
 FORWARD_SHARE = 1 / 3  # cost of a forward pass, as a share of a training pass
+LOOKS = 8  # at all images in the shortest run: features, SCAN, and both networks before, after and for the gate
+LEAST_DRAWN = 1_024  # images an epoch: fewer teach nothing
 CLEAN_SHARE = 0.7  # assumed share of labels in the clean set, for estimates only
 SAFETY = 0.85  # share of a time budget that training may plan with; the rest is decoding, judging, writing
 BELIEF_IMAGES = 1_000  # a class: fewer give weak features, and beliefs of weak features doubt right labels
@@ -65,8 +67,10 @@ def make_plan(
     seconds = before | stage_seconds(profile, facts, cost)
     if request.time_budget > 0 and not resumed:
         profile, shrunk = fit_budget(profile, sum(seconds.values()), request.time_budget * SAFETY)
+        profile = fit_epochs(profile, facts, request.time_budget * SAFETY / cost)
         seconds = before | stage_seconds(profile, facts, cost)
         reason += ", schedule shortened to the time budget" if shrunk else ""
+        reason += f", {profile.epoch_images} images an epoch" if profile.epoch_images else ""
     return Plan(profile, reason, seconds)
 
 
@@ -202,22 +206,44 @@ def fit_budget(profile: Profile, expected: float, allowed: float) -> tuple[Profi
     return scale_epochs(profile, allowed / expected), True
 
 
+def fit_epochs(profile: Profile, facts: DataFacts, allowed: float) -> Profile:
+    """Let an epoch draw a part of the images where one whole epoch of every stage, the least that a run takes, needs
+    more than the allowed training passes of an image. All images are still looked at, whatever the budget.
+    """
+    shortest = scale_epochs(profile, 0.0)
+    shortest = replace(shortest, mixmatch=replace(shortest.mixmatch, epochs=1))
+    needed = sum(stage_seconds(shortest, facts, 1.0).values())
+    whole = needed <= allowed or facts.images <= LEAST_DRAWN
+    if whole or profile.encoder == "still" or profile.beliefs is not None:
+        return profile
+    share = (allowed - LOOKS * FORWARD_SHARE * facts.images) / needed
+    return in_parts(profile, max(int(share * facts.images), LEAST_DRAWN))
+
+
+def in_parts(profile: Profile, most: int) -> Profile:
+    """The profile whose epochs draw at most `most` images; 0 leaves it alone."""
+    if not most:
+        return profile
+    return replace(profile, epoch_images=most, mixmatch=replace(profile.mixmatch, epoch_images=most))
+
+
 def stage_seconds(profile: Profile, facts: DataFacts, cost: float) -> dict[str, float]:
     """Expected seconds of each stage; `cost` is the seconds of one training pass of one image."""
     n, semi = facts.images, profile.mixmatch
+    drawn = min(n, profile.epoch_images or n)
     passes: dict[str, float] = {}
     if profile.contrastive is not None:
-        used = min(n, profile.contrastive.max_images or n)
+        used = min(drawn, profile.contrastive.max_images or n)
         passes[profile.contrastive.objective] = 2.0 * used * profile.contrastive.epochs
     if profile.beliefs is not None:
-        views = 2.0 * n + 3 * FORWARD_SHARE * n  # trained on; looked at, with the statistics before
+        views = 2.0 * drawn + 3 * FORWARD_SHARE * n  # trained on; looked at, with the statistics before
         passes["scanmix"] = profile.beliefs.networks * views * profile.beliefs.epochs
         return {stage: count * cost for stage, count in passes.items()}
     if profile.scan is not None:
-        passes["scan"] = (2.0 + FORWARD_SHARE) * n * profile.scan.epochs
+        passes["scan"] = (2.0 * drawn + FORWARD_SHARE * n) * profile.scan.epochs
     share = 1.0 if profile.warmup.scope == "network" else FORWARD_SHARE
-    passes["warmup"] = 2.0 * share * n * profile.warmup.epochs
-    used = min(n, semi.epoch_images or n)
+    passes["warmup"] = 2.0 * share * drawn * profile.warmup.epochs
+    used = min(drawn, semi.epoch_images or n)
     steps = semi.steps or max(int(CLEAN_SHARE * used) // semi.batch_size, 1)
     trained = 4 if semi.mix_unlabelled else 2
     network = steps * semi.batch_size * (trained + 6 * FORWARD_SHARE) + FORWARD_SHARE * n

@@ -141,6 +141,7 @@ def train(
             Checkpoints(kept, fingerprint(identity), destination.resume, log.message),
             Budget(max(left, 1.0) if request.time_budget else None, plan.seconds),
             path / "metrics.csv" if is_writer() else None,
+            plan.profile.epoch_images,
         )
         with _failures_told(path, context), closing(log):
             trained = learn(samples, labels, pixels, plan.profile, context)

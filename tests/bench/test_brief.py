@@ -10,11 +10,12 @@ from test_bench_run import Heard, request
 from toy_sets import write_folder
 
 from scanmix_cli.bench import brief, runner
-from scanmix_cli.bench.brief import BriefContext, images_an_epoch, in_parts
+from scanmix_cli.bench.brief import images_an_epoch
 from scanmix_cli.bench.runner import run_bench
+from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.profiles import fast
-from scanmix_cli.workflow.plan import DataFacts
+from scanmix_cli.workflow.plan import LEAST_DRAWN, DataFacts, in_parts
 
 FACTS = DataFacts(50_000, 10, 32)
 METHODS = ("cross-entropy", "mixup", "elr", "scan", "dividemix", "pretrain+dividemix", "scanmix")
@@ -23,7 +24,7 @@ METHODS = ("cross-entropy", "mixup", "elr", "scan", "dividemix", "pretrain+divid
 @pytest.mark.parametrize("method", METHODS)
 def test_less_time_means_fewer_images_and_enough_time_all(method: str) -> None:
     found = [images_an_epoch(method, fast.CPU, FACTS, seconds, 1e-3) for seconds in (1, 100, 200, 300, 10_000)]
-    assert found[0] == brief.LEAST
+    assert found[0] == LEAST_DRAWN
     assert found[-1] == 0
     cut = [most for most in found if most]
     assert cut == sorted(cut)
@@ -37,12 +38,12 @@ def test_a_network_that_sees_a_part_of_the_images_takes_the_time_asked_for() -> 
 
 
 def test_a_brief_context_draws_other_rows_every_epoch() -> None:
-    context = BriefContext(Compute(torch.device("cpu"), "fp32"), 0, most=5)
+    context = Context(Compute(torch.device("cpu"), "fp32"), 0, most=5)
     first, second = context.permutation(100), context.permutation(100)
     assert (len(first), len(set(first.tolist()))) == (5, 5)
     assert first.tolist() != second.tolist()
     assert context.permutation(3).sort().values.tolist() == [0, 1, 2]
-    assert len(BriefContext(context.compute, 0).permutation(100)) == 100
+    assert len(Context(context.compute, 0).permutation(100)) == 100
     assert in_parts(fast.CPU, 5).mixmatch.epoch_images == 5
     assert in_parts(fast.CPU, 0) is fast.CPU
 
@@ -50,7 +51,7 @@ def test_a_brief_context_draws_other_rows_every_epoch() -> None:
 def test_a_toy_budget_runs_to_the_end_and_says_what_an_epoch_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(brief, "LEAST", 16)
+    monkeypatch.setattr(brief, "LEAST_DRAWN", 16)
     monkeypatch.setattr(runner, "draw_all", lambda *_: [])
     write_folder(tmp_path / "own", per_class=16, held_out=2)
     heard = Heard()

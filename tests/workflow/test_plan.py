@@ -150,3 +150,16 @@ def test_fail_on_counts_and_shares() -> None:
     assert not parse_fail_on("25").exceeded(25, 1000)
     assert parse_fail_on("5%").exceeded(51, 1000)
     assert not parse_fail_on("5%").exceeded(50, 1000)
+
+
+def test_a_budget_below_one_epoch_of_everything_draws_a_part_of_the_images() -> None:
+    large = replace(TYPICAL, images=1_000_000)
+    passes = sum(plan.stage_seconds(plan.scale_epochs(fast.CPU, 0.0), large, 1.0).values())
+    assert plan.fit_epochs(fast.CPU, large, passes) is fast.CPU
+    some = plan.fit_epochs(fast.CPU, large, 4_000_000)
+    looked = plan.LOOKS * plan.FORWARD_SHARE * 1_000_000
+    assert plan.LEAST_DRAWN < some.epoch_images < 1_000_000 * (4_000_000 - looked) / 4_000_000
+    assert some.mixmatch.epoch_images == some.epoch_images
+    assert plan.fit_epochs(fast.CPU, large, 1.0).epoch_images == plan.LEAST_DRAWN
+    assert plan.fit_epochs(fast.CPU, replace(TYPICAL, images=600), 1.0) is fast.CPU
+    assert plan.stage_seconds(some, large, 1.0)["simclr"] == 2 * some.epoch_images * fast.CPU.contrastive.epochs
