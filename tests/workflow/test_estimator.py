@@ -58,7 +58,8 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> scanmix.ScanMixClassifie
         model = scanmix.ScanMixClassifier(**SHORT).fit(*make_images())
         model.predict(make_images(2)[0])
         left = [path.relative_to(folder).as_posix() for path in folder.rglob("*")]
-        assert [name for name in left if "matplotlib" not in name] in ([], ["cache"])  # it keeps its list of fonts
+        others = ("matplotlib", "torchinductor")  # one keeps its list of fonts, the other makes an empty folder
+        assert [name for name in left if not any(other in name for other in others)] in ([], ["cache"])
     return model
 
 
