@@ -30,6 +30,8 @@ def _is_image(entry: os.DirEntry) -> bool:
 def _looks_like_image(path: str) -> bool:
     """Whether the content of a file without a suffix starts as an image does."""
     try:
+        if not os.path.isfile(path):  # opening a pipe would wait for a writer
+            return False
         with open(path, "rb") as file:
             head = file.read(12)
     except OSError:
@@ -39,7 +41,7 @@ def _looks_like_image(path: str) -> bool:
 
 def sub_folders(folder: Path, leave_out: Path | None = None) -> list[str]:
     """Names of the sub-folders that are no litter, sorted, without the folder `leave_out`."""
-    entries = [entry for entry in _entries(str(folder)) if entry.is_dir() and not is_litter(entry.name)]
+    entries = [entry for entry in _entries(str(folder)) if _is_folder(entry) and not is_litter(entry.name)]
     return sorted(entry.name for entry in entries if leave_out is None or not leave_out.samefile(entry.path))
 
 
@@ -75,6 +77,14 @@ def _entries(folder: str) -> list[os.DirEntry]:
         raise DataError(f"{folder} cannot be read ({error.strerror}); make it readable or move it elsewhere") from None
 
 
+def _is_folder(entry: os.DirEntry) -> bool:
+    """Also through a link; a link that leads to itself is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
 def _walk(folder: str, prefix: str, closed: frozenset[str]) -> Iterator[tuple[str, bool]]:
     """Every file and litter folder as (relative name, whether it is an image).
 
@@ -87,7 +97,7 @@ def _walk(folder: str, prefix: str, closed: frozenset[str]) -> Iterator[tuple[st
         name = prefix + entry.name
         if is_litter(entry.name):
             yield name, False
-        elif entry.is_dir():
+        elif _is_folder(entry):
             yield from _walk(entry.path, name + "/", closed | {here})
         else:
             yield name, _is_image(entry)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from image_files import make_folder, save_picture, write_table
 
+from scanmix_cli.data.pixels import load_pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.errors import DataError
@@ -120,6 +121,23 @@ def test_linked_files_keep_the_class_of_the_link(tmp_path: Path) -> None:
 def test_link_back_to_a_folder_above_ends(tmp_path: Path) -> None:
     make_folder(tmp_path, ["cat/1.png", "dog/1.png"])
     (tmp_path / "cat" / "again").symlink_to(tmp_path)
+    assert len(read_samples(tmp_path)) == 2
+
+
+def test_link_to_itself_costs_one_row(tmp_path: Path) -> None:
+    make_folder(tmp_path, ["cat/1.png", "dog/1.png"])
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "dog" / "circle.png").symlink_to("circle.png")
+    samples = read_samples(tmp_path)
+    pixels = load_pixels(samples, 8, workers=1, cache_dir=None)
+    assert [row[0] for row in rows(samples)] == ["cat/1.png", "dog/1.png", "dog/circle.png"]
+    assert pixels.error_codes.tolist() == ["VALID", "VALID", "ERROR_MISSING_FILE"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes in folders")
+def test_pipe_without_a_suffix_is_not_opened(tmp_path: Path) -> None:
+    make_folder(tmp_path, ["cat/1.png", "dog/1.png"])
+    os.mkfifo(tmp_path / "dog" / "pipe")
     assert len(read_samples(tmp_path)) == 2
 
 
