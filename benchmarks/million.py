@@ -40,7 +40,7 @@ SIZES = (10_000, 100_000, 1_000_000)
 WRONG, SIDE, BLOCK = 0.2, 32, 2_000
 CLEAN = 0.7  # share of labels in the clean set, for whole epochs of MixMatch that are reckoned
 NOISE, BATCH = 0.1, 32  # noise on copied outputs, in standard deviations; MixMatch's batch on a CPU
-STAGES = ("simclr", "scan", "warmup")  # the rest of a run is timed call by call
+STAGES = ("simclr", "scan", "warmup", "scanmix")  # those of them that the profile has
 # what `workflow.train` calls outside of the stages, in the order of a run
 PARTS = (
     *("load_pixels", "overview", "judge", "save_evidence", "save_classifier", "copy_sets"),
@@ -151,7 +151,7 @@ def work(table: Path, options: argparse.Namespace) -> dict:
     """A whole run on one table, in this process."""
     from scanmix_cli.data.sources import read_samples
     from scanmix_cli.engine.progress import make_reporter
-    from scanmix_cli.method import methods
+    from scanmix_cli.method import belief_loop, methods
     from scanmix_cli.method.scanmix import EMLoop
     from scanmix_cli.report import html, plots
     from scanmix_cli.workflow import train
@@ -161,18 +161,25 @@ def work(table: Path, options: argparse.Namespace) -> dict:
     if options.most:
         shorten(options.most)
     report = ((html, ("write_html",)), (plots, ("save_plots",)))
-    for place, names in ((train, PARTS), (methods, ("mine_neighbors",)), (EMLoop, LOOP), *report):
+    for place, names in (
+        (train, PARTS),
+        (methods, ("mine_neighbors",)),
+        (belief_loop, ("mine_neighbors",)),
+        (EMLoop, LOOP),
+        *report,
+    ):
         for name in names:
             setattr(place, name, clock.timed(name, getattr(place, name)))
     config.write_text(settings(options.most), encoding="utf-8")
-    request, given = read_request(config, {"weights": "none", "device": options.device})
+    request, given = read_request(config, {"weights": "none", "device": options.device, "epochs": 1})
     began = time.perf_counter()
     samples = clock.timed("read_samples", read_samples)(table)
     destination = train.Destination(run, overwrite=True, keep_checkpoints=False)
     summary = train.train(samples, request, destination, make_reporter(False, True), given).summary
     total = time.perf_counter() - began
     for stage in STAGES:
-        clock.note(stage, summary["seconds"][stage])
+        if stage in summary["seconds"]:
+            clock.note(stage, summary["seconds"][stage])
     longer = whole(len(samples), options.most)
     for name, part in clock.parts.items():
         part["whole_epoch_seconds"] = part["seconds"] * longer.get(name, 1.0)
