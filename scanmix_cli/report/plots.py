@@ -61,7 +61,9 @@ def save_plots(run_dir: Path, run: RunData) -> list[Path]:
     paths = []
     for name, figure in figures.items():
         if figure is not None:
-            for kind, content in (("png", png_bytes(figure)), ("svg", svg_bytes(figure, name))):
+            png = png_bytes(figure)
+            figure.set_layout_engine("none")  # arranged once: it takes as long as drawing
+            for kind, content in (("png", png), ("svg", svg_bytes(figure, name))):
                 paths.append(run_dir / FOLDER / f"{name}.{kind}")
                 write_bytes(paths[-1], content)
     return paths
