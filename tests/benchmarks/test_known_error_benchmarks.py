@@ -18,24 +18,24 @@ def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_hits_and_public_rankings_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    test_sets = load("test_sets", monkeypatch)
+    known_errors = load("known_errors", monkeypatch)
     suspicion = np.linspace(1, 0, 200)
-    found = test_sets.scores(suspicion, np.array([0, 9, 10, 60, 199]))
+    found = known_errors.scores(suspicion, np.array([0, 9, 10, 60, 199]))
     assert [found[f"first {k}"] for k in (10, 25, 50, 100)] == [2, 3, 3, 4]
     assert found["ap"] == pytest.approx((1 + 2 / 10 + 3 / 11 + 4 / 61 + 5 / 200) / 5, abs=1e-3)
-    rankings = test_sets.public_rankings(np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3]]), np.array([0, 2]))
+    rankings = known_errors.public_rankings(np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3]]), np.array([0, 2]))
     assert rankings["public, self-confidence"].tolist() == pytest.approx([0.3, 0.7])
     assert rankings["public, margin"].tolist() == pytest.approx([-0.5, 0.3])
 
 
 def test_the_sheet_frames_confirmed_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    test_sets = load("test_sets", monkeypatch)
+    known_errors = load("known_errors", monkeypatch)
     Image.new("RGB", (8, 8), "blue").save(tmp_path / "blue.png")
     cells = {"filename": str(tmp_path / "blue.png"), "given_label": "a", "suggested_label": "b", "p_mislabeled": "0.9"}
     report = pd.DataFrame([cells | {"rank": "2"}, cells | {"rank": "1"}, cells | {"rank": ""}])
-    test_sets.sheet(report, np.array([0]), tmp_path / "sheet.png")
+    known_errors.sheet(report, np.array([0]), tmp_path / "sheet.png")
     with Image.open(tmp_path / "sheet.png") as picture:
-        first, second = picture.getpixel((1, 1)), picture.getpixel((test_sets.EDGE + 7, 1))
+        first, second = picture.getpixel((1, 1)), picture.getpixel((known_errors.EDGE + 7, 1))
     assert (first, second) == ((255, 255, 255), (255, 0, 0))
 
 

@@ -1,8 +1,8 @@
 """The test parts of CIFAR-10 and MNIST as data sets of their own, whose few wrong labels people have confirmed.
 
-    python benchmarks/test_sets.py cifar10 --data ../shared/data --weights efficientnet-lite0 --image-size 64
-    python benchmarks/test_sets.py mnist --data ../shared/data --time-budget 10m
-    python benchmarks/test_sets.py cifar10 --data ../shared/data --device cuda
+    python benchmarks/known_errors.py cifar10 --data ../shared/data --weights efficientnet-lite0 --image-size 64
+    python benchmarks/known_errors.py mnist --data ../shared/data --time-budget 10m
+    python benchmarks/known_errors.py cifar10 --data ../shared/data --device cuda
 
 `scanmix train` runs on the 10,000 images as a user would run it (options that are not known here are handed to it).
 Printed as a table: average precision and confirmed errors among the first 10, 25, 50 and 100 of its ranking, beside the
