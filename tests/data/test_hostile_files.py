@@ -136,10 +136,11 @@ def test_a_decoder_that_gets_stuck_costs_its_picture_alone() -> None:
 
 
 def test_a_decoder_that_dies_costs_its_picture_alone(isolation: Isolation) -> None:
-    killer = threading.Timer(0.2, os.kill, (stop_it(isolation), signal.SIGKILL))
+    picture = encoded("WEBP", side=300, lossless=True)
+    killer = threading.Timer(1.0, os.kill, (stop_it(isolation), signal.SIGKILL))  # long after it was given the picture
     killer.start()
     with pytest.raises(DecodeError, match=r"^the decoder breaks down over it$") as caught:
-        isolation.decode(encoded("WEBP", side=300, lossless=True), 8, salvage=False)
+        isolation.decode(picture, 8, salvage=False)
     assert caught.value.code == CORRUPT_IMAGE
     assert isolation.decode(encoded("WEBP"), 8, salvage=False).pixels.shape == (3, 8, 8)
 

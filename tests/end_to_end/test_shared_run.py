@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 Found = dict[str, dict[str, Tensor]]
-# Sums in another order; a stage multiplies the differences from step to step, and the mixture's posteriors at the end of
-# a whole run are steep.
+# Sums in another order; a stage multiplies the differences from step to step, and the posteriors of the mixtures, which
+# a whole run ends with, are steep.
 TOLERANCE, STAGES = {"gathered": 1e-6, "norms": 1e-5, "whole_run": 2e-2}, 2e-3
 
 
