@@ -11,6 +11,7 @@ at the end.
 """
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -127,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error("name a data set and at least one --variant, or results folders with --table")
     try:
         if options.target is not None:
-            run(options, " ".join(["python", "benchmarks/ablation.py", *(arguments or sys.argv[1:])]))
+            run(options, shlex.join(["python", "benchmarks/ablation.py", *(arguments or sys.argv[1:])]))
         print(table((*HEADER, *COSTS), lines(options.table or [options.out])))
     except ScanmixError as error:
         sys.exit(f"ablation: {error}")
