@@ -15,8 +15,9 @@ import torch
 
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.workflow.facts import DataFacts
-from scanmix_cli.workflow.plan import choose_profile, stage_seconds
+from scanmix_cli.workflow.plan import choose_profile
 from scanmix_cli.workflow.request import Request
+from scanmix_cli.workflow.schedule import stage_seconds
 
 PERFORMANCE = Path(__file__).resolve().parents[1] / "docs" / "results" / "performance.json"
 GPUS, EFFICIENCY = 8, 0.8  # of the second training column; 0.8 is assumed

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from scanmix_cli.bench.protocol import shares
 from scanmix_cli.method.settings import Profile
-from scanmix_cli.workflow.plan import FORWARD_SHARE, LEAST_DRAWN, DataFacts, scale_epochs
+from scanmix_cli.workflow.facts import DataFacts
+from scanmix_cli.workflow.schedule import FORWARD_SHARE, LEAST_DRAWN, scale_epochs
 
 PAIRS = ("elr", "dividemix", "pretrain+dividemix", "scanmix")  # methods of two networks
 CLUSTERED = ("scan", "scanmix")  # methods that mine neighbours and choose an epoch of the clustering

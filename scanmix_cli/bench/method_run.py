@@ -29,7 +29,9 @@ from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.methods import METHODS, Outcome
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.settings import Profile
-from scanmix_cli.workflow.plan import DataFacts, in_parts, seconds_per_image
+from scanmix_cli.workflow.facts import DataFacts
+from scanmix_cli.workflow.plan import seconds_per_image
+from scanmix_cli.workflow.schedule import in_parts
 from scanmix_cli.workflow.sets import place_pixels
 from scanmix_cli.workflow.train import device_name
 

@@ -8,8 +8,10 @@ from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.profiles.official import OFFICIAL
 from scanmix_cli.profiles.paper import PAPER, dividemix_lambda_u
-from scanmix_cli.workflow.plan import DataFacts, choose_profile, scale_epochs, stage_seconds
+from scanmix_cli.workflow.facts import DataFacts
+from scanmix_cli.workflow.plan import choose_profile
 from scanmix_cli.workflow.request import Request
+from scanmix_cli.workflow.schedule import scale_epochs, stage_seconds
 
 PUBLISHED_PROFILES = {"official": OFFICIAL, "paper": PAPER}
 HISTORY_RATE, HISTORY = 0.9, 5  # at this nominal rate the release averages this many loss vectors

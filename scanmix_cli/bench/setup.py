@@ -18,7 +18,7 @@ from scanmix_cli.bench.request import LEVELLED, BenchRequest
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.errors import DataError, RunError
 from scanmix_cli.method.settings import Profile
-from scanmix_cli.workflow.plan import DataFacts
+from scanmix_cli.workflow.facts import DataFacts
 
 OWN_NOISE_OF = {"red-mini-imagenet": "red", "blue-mini-imagenet": "blue"}  # all others: "web"
 CIFAR_FOLDERS = {"cifar10": CIFAR10.base_folder, "cifar100": CIFAR100.base_folder}

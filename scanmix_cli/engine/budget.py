@@ -1,25 +1,31 @@
 """A time budget shared out over the stages: schedules shrink so that the run ends in time."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 
 class Budget:
     """Seconds for the whole run and each stage's share of what is left when it starts.
 
-    With `seconds=None` there is no limit and schedules stay as planned.
+    With `seconds=None` there is no limit and schedules stay as planned. `least`: epochs of a stage that are not cut
+    however late it is; 1 where nothing is said.
     """
 
     def __init__(
-        self, seconds: float | None, shares: dict[str, float], clock: Callable[[], float] = time.monotonic
+        self,
+        seconds: float | None,
+        shares: Mapping[str, float],
+        clock: Callable[[], float] = time.monotonic,
+        least: Mapping[str, int] | None = None,
     ) -> None:
         self.shares, self.clock = dict(shares), clock
+        self.least, self.stage_least = dict(least or {}), 1
         self.end = None if seconds is None else clock() + seconds
         self.stage_began, self.stage_seconds, self.first_epoch = clock(), 0.0, 0.0
 
     def start(self, stage: str) -> None:
         """A stage begins: it may use its share of the time left, weighed against the stages still to come."""
-        self.stage_began = self.clock()
+        self.stage_began, self.stage_least = self.clock(), self.least.get(stage, 1)
         if self.end is None:
             return
         left = max(self.end - self.stage_began, 0.0)
@@ -28,7 +34,7 @@ class Budget:
         self.stage_seconds = left * share / total if total > 0 else left
 
     def epochs(self, finished: int, planned: int) -> int:
-        """How many epochs the current stage will have, at least one, given those finished since it started.
+        """How many epochs the current stage will have, its least at least, given those finished since it started.
 
         The first epoch is no measure of the others: on a GPU it compiles and records. Where a second one like it still
         fits, the schedule stays as planned until that one is timed.
@@ -38,7 +44,7 @@ class Budget:
         elapsed = self.clock() - self.stage_began
         if finished == 1:
             self.first_epoch = elapsed
-            return planned if 2 * elapsed <= self.stage_seconds else 1
+            return planned if 2 * elapsed <= self.stage_seconds else min(planned, self.stage_least)
         later = (elapsed - self.first_epoch) / (finished - 1)
         affordable = finished + int((self.stage_seconds - elapsed) / max(later, 1e-9))
-        return min(planned, max(affordable, finished))
+        return min(planned, max(affordable, finished, self.stage_least))

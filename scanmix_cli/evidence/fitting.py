@@ -8,9 +8,10 @@ from scanmix_cli.evidence.noise_model import NoiseModel
 from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.witnesses import Witnesses
 
-MOST_ROWS, FEWEST_ROWS, CELLS = 10_000, 4_000, 1_000_000  # images the model is fitted to; rows times classes at most
+MOST_ROWS, FEWEST_ROWS, CELLS = 10_000, 2_000, 500_000  # images the model is fitted to; rows times classes at most
 STARTS = (0.02, 0.3, 0.8)  # rates of wrong labels from which the first fit sets out
 EVEN, STIFFNESSES = 1e5, (30.0, 3.0)  # all classes alike; then the freer models, tried in turn
+FREE_CLASSES = 200  # of more classes a sample holds too few labels each to tell how they differ: they are alike
 UNKNOWN = 0.3  # standard error, as a share, of the loss mixture's rate
 HUMBLE = 3.0  # a higher rate must be so much likelier (in log-likelihood) to be believed before a lower one
 SURE = 3.0  # a freer model must foretell unseen labels better by so many standard errors
@@ -105,7 +106,8 @@ def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:
 def _first_fit(features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray, *, word: float = 0.0) -> NoiseModel:
     """All classes alike. The likelihood has more than one hill: of the tops found from several starts, the one with the
     fewest wrong labels of those that are about as high as the highest."""
-    starts = (NoiseModel.even(len(features), features.shape[2], rate, EVEN, word=word) for rate in STARTS)
+    stiffness = EVEN if features.shape[2] <= FREE_CLASSES else np.inf
+    starts = (NoiseModel.even(len(features), features.shape[2], rate, stiffness, word=word) for rate in STARTS)
     fits = [start.fitted(features, labels, ambiguity, steps=40) for start in starts]
     scores = [fit.score(features, labels, ambiguity) for fit in fits]
     high = [fit for fit, score in zip(fits, scores, strict=True) if score >= max(scores) - HUMBLE]
@@ -124,8 +126,9 @@ def _refitted(model: NoiseModel, data: Data, steps: int) -> NoiseModel:
     chosen = features[0].argmax(axis=1)
     rate = float(np.clip((chosen != labels).mean(), 0.01, 0.99))
     again = NoiseModel.even(len(features), classes, rate, model.stiffness, model.sloped, model.word)
-    seen = np.bincount(chosen * classes + labels, minlength=classes**2).reshape(classes, classes)
-    again = replace(again, spread_logits=np.log(seen + 1.0))
+    if not model.alike:
+        seen = np.bincount(chosen * classes + labels, minlength=classes**2).reshape(classes, classes)
+        again = replace(again, spread_logits=np.log(seen + 1.0))
     return _best([start.fitted(*data, steps=steps) for start in (model, again)], data)
 
 
@@ -133,7 +136,7 @@ def _freed(model: NoiseModel, data: Data) -> NoiseModel:
     """Give the classes their own noise, and noise a slope, as far as each helps with labels not fitted to."""
     images, classes = len(data[1]), len(model.bias)
     unseen = _unseen(model, data)
-    if images >= A_CLASS * classes:
+    if images >= A_CLASS * classes and not model.alike:
         for stiffness in STIFFNESSES:
             freer = replace(model, stiffness=stiffness)
             better = _unseen(freer, data)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scanmix_cli.evidence.noise_rate import Z
-from scanmix_cli.evidence.scores import BLOCK
+from scanmix_cli.evidence.scores import blocks, sums_by_class
 
 PAIRWISE = 0.6  # share of the wrong labels that fall to each class's commonest mistake, from which they come in pairs
 
@@ -29,10 +29,8 @@ def count_truth(labels: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """
     classes = truth.shape[1]
     counts = np.zeros((classes, classes))  # row = given while counting
-    rows = np.flatnonzero(labels >= 0)
-    for start in range(0, len(rows), BLOCK):
-        part = rows[start : start + BLOCK]
-        np.add.at(counts, labels[part], truth[part].astype(np.float64))
+    for part in blocks(np.flatnonzero(labels >= 0), classes):
+        counts += sums_by_class(truth[part], labels[part], classes)
     return counts.T
 
 

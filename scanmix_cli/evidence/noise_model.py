@@ -13,11 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize
 
+from scanmix_cli.evidence.scores import sums_by_class
+
 TINY = 1e-30
 PRIOR_IMAGES, PRIOR_RATE = 2.0, 0.1  # as if so many labels had been looked at before, and so large a share been wrong
 BIAS_PRECISION = 1e-4  # an image: of the prior N(0, .) on the bias of a class
 WORD_PRECISION = 1.0  # an image: of the priors on log-weight and bias of witnesses that are taken at their word
 SHIFT_PRECISION = 0.02  # per unit of `stiffness`: of the prior N(0, .) on a class's own noise level
+SUMMED = 512  # rows
 Arrays = tuple[np.ndarray, ...]
 
 
@@ -36,7 +39,7 @@ class NoiseModel:
     slope: float
     shift: np.ndarray  # float64 (C,)
     spread_logits: np.ndarray  # float64 (C, C); the diagonal is not used
-    stiffness: float  # how strongly the noise of all classes is held to be alike, in images
+    stiffness: float  # how strongly the noise of all classes is held to be alike, in images; inf: entirely
     sloped: bool  # whether noise may depend on the image
     word: float = 0.0  # weight near which witnesses are taken at their word; 0: they are tempered at will
 
@@ -50,6 +53,11 @@ class NoiseModel:
         zeros = np.zeros(classes)
         return cls(log_weights, zeros, level, 0.0, zeros, np.zeros((classes, classes)), stiffness, sloped, word)
 
+    @property
+    def alike(self) -> bool:
+        """Noise is the same in all classes, and wrong labels spread evenly: shift and spread are no parameters."""
+        return bool(np.isinf(self.stiffness))
+
     def spread(self) -> np.ndarray:
         """float64 (C, C): P(given g | true k, wrong); 0 on the diagonal, rows sum to 1."""
         logits = self.spread_logits.copy()
@@ -59,23 +67,34 @@ class NoiseModel:
     def classes_of(self, features: np.ndarray) -> np.ndarray:
         """float32 (n, C): P(class | image), before the given label is looked at; features float32 (K, n, C)."""
         weights = np.exp(self.log_weights).astype(np.float32)
-        return softmax(np.tensordot(weights, features, 1) + self.bias.astype(np.float32))
+        logits = np.tensordot(weights, features, 1)
+        logits += self.bias.astype(np.float32)
+        return softmax(logits)
 
     def wrong_shares(self, ambiguity: np.ndarray) -> np.ndarray:
-        """float32 (n, C): P(label is wrong | true class k, image); ambiguity float (n,) in -1..1."""
-        odds = self.level + self.shift[None] + self.slope * ambiguity[:, None]
-        return (1 / (1 + np.exp(-np.clip(odds, -30, 30)))).astype(np.float32)
+        """float32 (n, C): P(label is wrong | true class k, image); ambiguity float (n,) in -1..1. Read only: all rows
+        are one where noise does not depend on the image."""
+        by_class = np.exp(-np.clip(self.level + self.shift, -30, 30))
+        if not self.sloped:
+            return np.broadcast_to((1 / (1 + by_class)).astype(np.float32), (len(ambiguity), len(by_class)))
+        by_image = np.exp(-np.clip(self.slope * ambiguity, -30, 30)).astype(np.float32)
+        return 1 / (1 + by_image[:, None] * by_class.astype(np.float32))
 
     def explain(self, features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray) -> Arrays:
         """Of labelled images, labels int64 (n,): classes float32 (n, C), wrong shares float32 (n, C), posterior float32
         (n, C) of the true class with the given label looked at, and likelihood float64 (n,) of the given label."""
         classes, wrong = self.classes_of(features), self.wrong_shares(ambiguity)
         rows = np.arange(len(labels))
-        joint = wrong * self.spread().T[labels].astype(np.float32)
+        if self.alike:
+            joint = wrong * np.float32(1 / max(len(self.bias) - 1, 1))
+        else:
+            joint = self.spread().T.astype(np.float32)[labels]
+            joint *= wrong
         joint[rows, labels] = 1 - wrong[rows, labels]
         joint *= classes
-        likelihood = joint.sum(axis=1, dtype=np.float64) + TINY
-        return classes, wrong, joint / likelihood[:, None].astype(np.float32), likelihood
+        likelihood = joint.sum(axis=1).astype(np.float64) + TINY
+        joint /= likelihood[:, None].astype(np.float32)
+        return classes, wrong, joint, likelihood
 
     def at_rate(self, rate: float, features: np.ndarray, ambiguity: np.ndarray) -> "NoiseModel":
         """The same noise at another level, so that the expected share of wrong labels of these images is `rate`."""
@@ -96,13 +115,12 @@ class NoiseModel:
         bias of the witnesses are fitted, and how labels go wrong stays as it is.
         """
         data = (features, labels, ambiguity.astype(np.float32))
-        count = len(self.log_weights) + len(self.bias) if not noise else None
+        count = None if noise else len(self.log_weights) + len(self.bias)
         whole = self._vector()
 
         def objective(part: np.ndarray) -> tuple[float, np.ndarray]:
             model = self._from(np.concatenate([part, whole[len(part) :]]))
-            value, gradient = model._loss(*data)
-            return value, gradient[:count]
+            return model._loss(*data, noise=noise)
 
         found = minimize(objective, whole[:count], jac=True, method="L-BFGS-B", options={"maxiter": steps})
         return self._from(np.concatenate([found.x, whole[len(found.x) :]]))
@@ -112,59 +130,82 @@ class NoiseModel:
         return -self._loss(features, labels, ambiguity.astype(np.float32))[0] * len(labels)
 
     def _vector(self) -> np.ndarray:
-        parts = [self.log_weights, self.bias, [self.level, self.slope], self.shift, self.spread_logits.ravel()]
+        parts = [self.log_weights, self.bias, [self.level, self.slope]]
+        if not self.alike:
+            parts += [self.shift, self.spread_logits.ravel()]
         return np.concatenate([np.asarray(part) for part in parts])
 
     def _from(self, vector: np.ndarray) -> "NoiseModel":
         k, c = len(self.log_weights), len(self.bias)
         weights, bias, (level, slope), shift, spread = np.split(vector, np.cumsum([k, c, 2, c]))
-        return replace(
-            self,
-            log_weights=weights,
-            bias=bias,
-            level=float(level),
-            slope=float(slope),
-            shift=shift,
-            spread_logits=spread.reshape(c, c),
-        )
+        model = replace(self, log_weights=weights, bias=bias, level=float(level), slope=float(slope))
+        return model if self.alike else replace(model, shift=shift, spread_logits=spread.reshape(c, c))
 
-    def _loss(self, features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray) -> tuple[float, np.ndarray]:
-        """Minus the log-posterior an image, and its gradient in the order of `_vector`."""
-        images, classes = len(labels), len(self.bias)
-        rows, spread = np.arange(images), self.spread()
+    def _loss(
+        self, features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray, noise: bool = True
+    ) -> tuple[float, np.ndarray]:
+        """Minus the log-posterior an image, and its gradient in the order of `_vector`; without `noise` that by the
+        weights and the bias alone."""
+        images = len(labels)
         before, wrong, after, likelihood = self.explain(features, labels, ambiguity)
-        pull = after - before
-        of_weights = np.exp(self.log_weights) * [np.einsum("ij,ij", pull, f, dtype=np.float64) for f in features]
-        push = after * (1 - wrong)  # derivative by the log-odds of a wrong label, of classes other than the given one
-        push[rows, labels] -= after[rows, labels]
-        of_shift = push.sum(axis=0, dtype=np.float64)
-        rate = 1 / (1 + np.exp(-self.level))
-        of_level = of_shift.sum() + PRIOR_IMAGES * (PRIOR_RATE - rate)
-        of_slope = float(push.sum(axis=1) @ ambiguity) - self.slope if self.sloped else 0.0
-        seen = np.stack([np.bincount(labels, after[:, k], classes) for k in range(classes)])
-        np.fill_diagonal(seen, 0)
-        expected = self.stiffness / max(classes - 1, 1) * (1 - np.eye(classes))
-        counts = seen + expected
-        of_spread = counts - counts.sum(axis=1, keepdims=True) * spread
-        stiff = SHIFT_PRECISION * self.stiffness
+        pull = np.subtract(after, before, out=before)
+        overlaps = [np.einsum("ij,ij->i", pull, f).sum(dtype=np.float64) for f in features]
         tight, loose = (WORD_PRECISION * images,) * 2 if self.word else (1.0, BIAS_PRECISION * images)
         pull_weights = self.log_weights - np.log(self.word or 1.0)
         value = np.log(likelihood).sum()
-        value += PRIOR_IMAGES * (PRIOR_RATE * np.log(rate + TINY) + (1 - PRIOR_RATE) * np.log(1 - rate + TINY))
-        value += (expected * np.log(spread + TINY)).sum()
         value -= 0.5 * (tight * (pull_weights**2).sum() + loose * (self.bias**2).sum())
-        value -= 0.5 * (stiff * (self.shift**2).sum() + self.slope**2)
-        gradient = [
-            of_weights - tight * pull_weights,
-            pull.sum(axis=0, dtype=np.float64) - loose * self.bias,
-            [of_level, of_slope],
-            of_shift - stiff * self.shift,
-            of_spread.ravel(),
-        ]
+        gradient = [np.exp(self.log_weights) * overlaps - tight * pull_weights, _column_sums(pull) - loose * self.bias]
+        value += self._prior_of_noise()
+        if noise:
+            gradient += self._pull_of_noise(after, wrong, labels, ambiguity)
         return -value / images, -np.concatenate(gradient) / images
+
+    def _expected(self) -> np.ndarray:
+        """float64 (C, C): images of the prior on the spread."""
+        return self.stiffness / max(len(self.bias) - 1, 1) * (1 - np.eye(len(self.bias)))
+
+    def _prior_of_noise(self) -> float:
+        """Log-priors of how labels go wrong."""
+        rate = 1 / (1 + np.exp(-self.level))
+        value = PRIOR_IMAGES * (PRIOR_RATE * np.log(rate + TINY) + (1 - PRIOR_RATE) * np.log(1 - rate + TINY))
+        value -= 0.5 * self.slope**2
+        if self.alike:
+            return value
+        value += (self._expected() * np.log(self.spread() + TINY)).sum()
+        return value - 0.5 * SHIFT_PRECISION * self.stiffness * (self.shift**2).sum()
+
+    def _pull_of_noise(
+        self, after: np.ndarray, wrong: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray
+    ) -> list[np.ndarray]:
+        """Gradient of the log-posterior by the parameters of how labels go wrong."""
+        rows, classes = np.arange(len(labels)), len(self.bias)
+        push = after * (1 - wrong)  # derivative by the log-odds of a wrong label, of classes other than the given one
+        push[rows, labels] -= after[rows, labels]
+        of_shift = _column_sums(push)
+        of_level = of_shift.sum() + PRIOR_IMAGES * (PRIOR_RATE - 1 / (1 + np.exp(-self.level)))
+        of_slope = float(push.sum(axis=1) @ ambiguity) - self.slope if self.sloped else 0.0
+        if self.alike:
+            return [np.array([of_level, of_slope])]
+        seen = sums_by_class(after, labels, classes).T
+        np.fill_diagonal(seen, 0)
+        counts = seen + self._expected()
+        of_spread = counts - counts.sum(axis=1, keepdims=True) * self.spread()
+        stiff = SHIFT_PRECISION * self.stiffness
+        return [np.array([of_level, of_slope]), of_shift - stiff * self.shift, of_spread.ravel()]
+
+
+def _column_sums(values: np.ndarray) -> np.ndarray:
+    """float64 (C,) of float (n, C); in its own precision within SUMMED rows only, which is what keeps it fast."""
+    ones, total = np.ones(SUMMED, values.dtype), np.zeros(values.shape[1])
+    for start in range(0, len(values), SUMMED):
+        part = values[start : start + SUMMED]
+        total += ones[: len(part)] @ part
+    return total
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     """Rows of (n, C) as probabilities, in the type of the input."""
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+    powers = logits - logits.max(axis=1, keepdims=True)
+    np.exp(powers, out=powers)
+    powers /= powers.sum(axis=1, keepdims=True)
+    return powers

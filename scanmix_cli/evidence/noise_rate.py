@@ -28,11 +28,15 @@ def estimate_noise_rate(p_mislabeled: np.ndarray, model_error: float, none_wrong
     standard error is model_error. Where "no label is wrong" explains the labels as well (none_wrong) it reaches down to
     0. Without a labelled image nothing is known: 0 with the interval 0..1.
     """
-    n = len(p_mislabeled)
+    total, open_cases = float(p_mislabeled.sum()), float((p_mislabeled * (1 - p_mislabeled)).sum())
+    return _of_sums(len(p_mislabeled), total, open_cases, model_error, none_wrong)
+
+
+def _of_sums(n: int, total: float, open_cases: float, model_error: float, none_wrong: bool) -> NoiseRate:
+    """From the sums over n images of p and of p (1 - p)."""
     if n == 0:
         return NOTHING_KNOWN
-    rate = float(p_mislabeled.mean())
-    open_question = float((p_mislabeled * (1 - p_mislabeled)).sum()) / n**2
+    rate, open_question = total / n, open_cases / n**2
     half = Z * float(np.sqrt(open_question + model_error**2))
     return NoiseRate(rate, 0.0 if none_wrong else max(rate - half, 0.0), min(rate + half, 1.0))
 
@@ -48,10 +52,12 @@ def class_noise_rates(
 ) -> list[NoiseRate]:
     """One for each class: the share of wrong ones among the labels that name it. labels int64 (N,), -1 left out; the
     model's error is that of the whole set, in proportion to the rate."""
-    whole = float(p_mislabeled[labels >= 0].mean()) if (labels >= 0).any() else 0.0
+    known = labels >= 0
+    p, given = p_mislabeled[known], labels[known]
+    whole = float(p.mean()) if len(p) else 0.0
+    counts, totals, open_cases = (np.bincount(given, w, classes) for w in (None, p, p * (1 - p)))
     rates = []
-    for k in range(classes):
-        own = p_mislabeled[labels == k]
-        share = float(own.mean()) / whole if len(own) and whole > 0 else 1.0
-        rates.append(estimate_noise_rate(own, model_error * share, none_wrong))
+    for n, total, still_open in zip(counts.tolist(), totals.tolist(), open_cases.tolist(), strict=True):
+        share = total / n / whole if n and whole > 0 else 1.0
+        rates.append(_of_sums(n, total, still_open, model_error * share, none_wrong))
     return rates

@@ -1,10 +1,17 @@
 """Scores of one image: pure functions on arrays, no training, no files."""
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import xlogy
 
 SUPPORT = 20.0  # images of a class at which 1 - 1/e of what the model says about it is believed
-BLOCK = 65_536  # rows handled at once where a (rows, classes) table is built
+BLOCK = 4_000_000  # cells handled at once where a (rows, classes) table is built
+
+
+def blocks(rows: np.ndarray, classes: int) -> list[np.ndarray]:
+    """The rows int64 (n,) in parts whose tables of rows and classes have BLOCK cells at most."""
+    size = max(BLOCK // max(classes, 1), 1)
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
 def others(labels: np.ndarray, neighbors: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -19,6 +26,13 @@ def count_votes(votes: np.ndarray, classes: int) -> np.ndarray:
     row, column = np.nonzero(votes >= 0)
     flat = np.bincount(row * classes + votes[row, column], minlength=len(votes) * classes)
     return flat.reshape(len(votes), classes).astype(np.float64)
+
+
+def sums_by_class(values: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
+    """float64 (classes, D): sums of the rows of `values` float (n, D) by their class, labels int64 (n,)."""
+    count = len(labels)
+    members = csr_array((np.ones(count), (labels, np.arange(count))), (classes, count))
+    return members @ values
 
 
 def support(labels: np.ndarray) -> np.ndarray:

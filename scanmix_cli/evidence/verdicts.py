@@ -128,7 +128,7 @@ def _truth(witnesses: Witnesses, fitted: Fitted | None) -> tuple[np.ndarray, np.
     model, truth, ambiguous = fitted.model, np.empty_like(witnesses.mean), np.zeros(len(labels), bool)
     ambiguity, believed = witnesses.ambiguity(), scores.support(labels).astype(np.float32)
     few = min(fitted.rate, FEW)
-    for rows in np.array_split(np.arange(len(labels)), -(-len(labels) // scores.BLOCK)):
+    for rows in scores.blocks(np.arange(len(labels)), witnesses.mean.shape[1]):
         features, given = witnesses.full(rows), labels[rows]
         known = given >= 0
         seen = model.classes_of(features)
@@ -145,7 +145,7 @@ def _truth(witnesses: Witnesses, fitted: Fitted | None) -> tuple[np.ndarray, np.
 def _fits(witnesses: Witnesses) -> np.ndarray:
     """float64 (N,): how well the images fit any class, `scores.fit` of all opinions about them."""
     result = np.empty(len(witnesses.labels))
-    for rows in np.array_split(np.arange(len(result)), max(-(-len(result) // scores.BLOCK), 1)):
+    for rows in scores.blocks(np.arange(len(result)), witnesses.mean.shape[1]):
         result[rows] = scores.fit(witnesses.opinion(rows))
     return result
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scanmix_cli.data.pixels import Pixels, load_pixels, require_same_rows
+from scanmix_cli.data.pixels import Pixels, load_pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.engine.budget import Budget
 from scanmix_cli.engine.context import Context
@@ -26,12 +26,14 @@ from scanmix_cli.workflow.facts import DataFacts, train_rows
 from scanmix_cli.workflow.plan import choose_profile
 from scanmix_cli.workflow.request import Request
 from scanmix_cli.workflow.sets import image_set
-from scanmix_cli.workflow.still import RowsOf, StillEncoder
+from scanmix_cli.workflow.still import VIEWS, RowsOf, StillEncoder, seconds_per_image
 from scanmix_cli.workflow.weights import AUTO, NONE, PACKAGED, is_packaged_installed
 
 SAMPLE = 1_000  # labelled images on which both are measured
 NEIGHBORS = 10
 TRIAL_SECONDS, TRIAL_EPOCHS = 30.0, 10  # of pre-training on the sample
+TRIAL_SHARE = 0.05  # of a time budget that either of the two may take
+LEAST_SAMPLE = 100  # images; fewer cannot tell the two apart
 LEAST_SIDE = 48  # pixels; below that ImageNet weights see mostly the enlarging
 MARGIN = 2.0  # standard errors by which outside weights must be ahead
 
@@ -44,13 +46,11 @@ def decide_weights(
         return request
     if not is_measured(request, facts):
         return replace(request, weights=NONE)
-    chosen = _sample(samples, pixels, request.seed)
+    trials = [_profile(replace(request, weights=weights), facts, compute) for weights in (PACKAGED, NONE)]
+    chosen = _sample(samples, pixels, request.seed, sample_size(trials[0], compute, request.time_budget))
     labels = samples.label_ids()
     measured = []
-    for trial in (replace(request, weights=PACKAGED), replace(request, weights=NONE)):
-        profile = choose_profile(trial, facts, compute)[0]
-        if request.image_size:
-            profile = replace(profile, image_size=request.image_size, stored_size=request.image_size)
+    for profile in trials:
         features = _features(profile, samples, chosen, labels, compute, request, reporter)
         neighbors = mine_neighbors(torch.nn.functional.normalize(features, dim=1), NEIGHBORS, False)
         found = torch.from_numpy(labels[chosen]).to(neighbors.device)
@@ -73,11 +73,26 @@ def is_measured(request: Request, facts: DataFacts) -> bool:
     return request.weights == AUTO and free and alone and is_packaged_installed()
 
 
-def _sample(samples: Samples, pixels: Pixels, seed: int) -> np.ndarray:
-    """int64 sorted: SAMPLE readable, labelled training rows at most."""
+def _profile(request: Request, facts: DataFacts, compute: Compute) -> Profile:
+    profile = choose_profile(request, facts, compute)[0]
+    if request.image_size:
+        profile = replace(profile, image_size=request.image_size, stored_size=request.image_size)
+    return profile
+
+
+def _sample(samples: Samples, pixels: Pixels, seed: int, most: int) -> np.ndarray:
+    """int64 sorted: `most` readable, labelled training rows at most."""
     rows = train_rows(samples, pixels)
     rows = rows[samples.label_ids()[rows] >= 0]
-    return np.sort(np.random.default_rng(seed).permutation(rows)[:SAMPLE])
+    return np.sort(np.random.default_rng(seed).permutation(rows)[:most])
+
+
+def sample_size(profile: Profile, compute: Compute, time_budget: float) -> int:
+    """Images on which both are measured: SAMPLE, or as many as the outside weights' share of a time budget allows."""
+    if not time_budget:
+        return SAMPLE
+    affordable = TRIAL_SHARE * time_budget / (seconds_per_image(profile, compute) / VIEWS)
+    return int(np.clip(affordable, LEAST_SAMPLE, SAMPLE))
 
 
 def _features(
@@ -94,7 +109,6 @@ def _features(
     load = partial(load_pixels, workers=request.workers or 2, cache_dir=None, truncated=request.truncated)
     pixels = load(part, profile.stored_size)
     rows = np.arange(len(chosen))
-    require_same_rows(part, rows, pixels.rows)
     if profile.encoder == "still":
         still = StillEncoder(profile, compute)
         raw = still.raw(RowsOf(pixels, rows), views=1)[:, 0].to(compute.device).float()
@@ -102,7 +116,8 @@ def _features(
         return still.embedding.centered(raw)
     assert profile.contrastive is not None
     short = replace(profile, contrastive=replace(profile.contrastive, epochs=TRIAL_EPOCHS, rising_steps=0))
-    budget = Budget(TRIAL_SECONDS, {profile.contrastive.objective: 1.0})
+    seconds = min(TRIAL_SECONDS, TRIAL_SHARE * request.time_budget or TRIAL_SECONDS)
+    budget = Budget(seconds, {profile.contrastive.objective: 1.0})
     context = Context(compute, request.seed, reporter, budget=budget)
     images = image_set(pixels, rows, labels[chosen], part, short, context)
     encoder = pretrain(images, short, context)

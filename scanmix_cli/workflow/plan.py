@@ -21,18 +21,17 @@ from scanmix_cli.profiles.paper import PAPER
 from scanmix_cli.workflow import still
 from scanmix_cli.workflow.facts import DataFacts
 from scanmix_cli.workflow.request import PROFILES, Given, Request
+from scanmix_cli.workflow.schedule import fit_budget, fit_epochs, scale_epochs, stage_seconds, still_size
 from scanmix_cli.workflow.weights import choose_outside, is_named
 
-FORWARD_SHARE = 1 / 3  # cost of a forward pass, as a share of a training pass
-LOOKS = 8  # at all images in the shortest run: features, SCAN, and both networks before, after and for the gate
-LEAST_DRAWN = 1_024  # images an epoch: fewer teach nothing
-CLEAN_SHARE = 0.7  # assumed share of labels in the clean set, for estimates only
 SAFETY = 0.85  # share of a time budget that training may plan with; the rest is decoding, judging, writing
 BELIEF_IMAGES = 1_000  # a class: fewer give weak features, and beliefs of weak features doubt right labels
 LARGEST_SMALL = 64  # pixels a side; above it MoCo-v2 and a ResNet-50 take over, as in the paper
 STILL_SIZE = 192  # a good part of what weights for 224 pixels can see, at three quarters of the cost
+STILL_SHARE = 0.6  # of a time budget, at most, for these features where pictures may be smaller
 FEATURES = 2048  # about as many as a still encoder has, for estimates only
 PROBE_IMAGES = {"cpu": 64, "cuda": 512, "mps": 128}
+STILL_PROBE = 256  # features: the four views of a batch on a still encoder
 
 
 @dataclass(frozen=True)
@@ -48,11 +47,26 @@ class Plan:
         """Seconds of all stages together."""
         return sum(self.seconds.values())
 
+    @property
+    def least(self) -> dict[str, int]:
+        """Epochs of the stages that a time budget does not cut, however late it is."""
+        if self.profile.encoder != "still":
+            return {}
+        planned = {"warmup": self.profile.warmup.epochs, "scanmix": self.profile.mixmatch.epochs}
+        own = {"warmup": fast.STILL.warmup.epochs, "scanmix": fast.STILL.mixmatch.epochs}
+        return {stage: min(epochs, own[stage]) for stage, epochs in planned.items()}
+
 
 def make_plan(
-    request: Request, facts: DataFacts, compute: Compute, given: Given | None = None, resumed: bool = False
+    request: Request,
+    facts: DataFacts,
+    compute: Compute,
+    given: Given | None = None,
+    resumed: bool = False,
+    spent: float = 0.0,
 ) -> Plan:
-    """Choose a profile, then bend it to the configuration file's table, the request's own values and its time budget.
+    """Choose a profile, then bend it to the configuration file's table, the request's own values and its time budget,
+    of which so many seconds are `spent` already.
 
     A resumed run keeps its schedule; a time budget then only stops its stages early.
     """
@@ -62,12 +76,19 @@ def make_plan(
     profile = override(profile, request)
     before: dict[str, float] = {}
     cost = seconds_per_image(profile, compute) / world()
+    limited = request.time_budget > 0 and not resumed
+    allowed = request.time_budget * SAFETY - spent
     if profile.encoder == "still":
-        before = {"embedding": facts.images * still.seconds_per_image(profile, compute)}
+        features = facts.images * still.seconds_per_image(profile, compute)
+        if limited and given is None and not request.image_size:
+            size = still_size(profile.image_size, features, STILL_SHARE * allowed)
+            features *= (size / profile.image_size) ** 2
+            profile = resized(profile, size)
+        before, allowed = {"embedding": features}, allowed - features
     seconds = before | stage_seconds(profile, facts, cost)
-    if request.time_budget > 0 and not resumed:
-        profile, shrunk = fit_budget(profile, sum(seconds.values()), request.time_budget * SAFETY)
-        profile = fit_epochs(profile, facts, request.time_budget * SAFETY / cost)
+    if limited:
+        profile, shrunk = fit_budget(profile, sum(stage_seconds(profile, facts, cost).values()), allowed)
+        profile = fit_epochs(profile, facts, allowed / cost)
         seconds = before | stage_seconds(profile, facts, cost)
         reason += ", schedule shortened to the time budget" if shrunk else ""
         reason += f", {profile.epoch_images} images an epoch" if profile.epoch_images else ""
@@ -149,29 +170,6 @@ def _with_epochs(profile: Profile, images: int, compute: Compute) -> Profile:
     return scale_epochs(profile, factor)
 
 
-def scale_epochs(profile: Profile, factor: float) -> Profile:
-    """Multiply every stage's epochs, keeping at least one (three in the EM loop); rate drops move along."""
-
-    def scaled(epochs: int, least: int = 1) -> int:
-        return max(round(epochs * factor), least)
-
-    semi = profile.mixmatch
-    return replace(
-        profile,
-        contrastive=profile.contrastive and replace(profile.contrastive, epochs=scaled(profile.contrastive.epochs)),
-        scan=profile.scan and replace(profile.scan, epochs=scaled(profile.scan.epochs)),
-        warmup=replace(profile.warmup, epochs=scaled(profile.warmup.epochs)),
-        mixmatch=replace(
-            semi,
-            epochs=scaled(semi.epochs, 3),
-            rate_drops=tuple(scaled(drop) for drop in semi.rate_drops),
-            rampup=scaled(semi.rampup),
-        ),
-        beliefs=profile.beliefs and replace(profile.beliefs, epochs=scaled(profile.beliefs.epochs, 3)),
-        supervised=replace(profile.supervised, epochs=scaled(profile.supervised.epochs, 3)),
-    )
-
-
 def override(profile: Profile, request: Request) -> Profile:
     """Write the user's own choices into a profile."""
     if request.backbone:
@@ -199,68 +197,16 @@ def override(profile: Profile, request: Request) -> Profile:
     return profile
 
 
-def fit_budget(profile: Profile, expected: float, allowed: float) -> tuple[Profile, bool]:
-    """Shorten every stage alike so that the expected seconds fit the allowed ones."""
-    if expected <= allowed:
-        return profile, False
-    return scale_epochs(profile, allowed / expected), True
-
-
-def fit_epochs(profile: Profile, facts: DataFacts, allowed: float) -> Profile:
-    """Let an epoch draw a part of the images where one whole epoch of every stage, the least that a run takes, needs
-    more than the allowed training passes of an image. All images are still looked at, whatever the budget.
-    """
-    shortest = scale_epochs(profile, 0.0)
-    shortest = replace(shortest, mixmatch=replace(shortest.mixmatch, epochs=1))
-    needed = sum(stage_seconds(shortest, facts, 1.0).values())
-    whole = needed <= allowed or facts.images <= LEAST_DRAWN
-    if whole or profile.encoder == "still" or profile.beliefs is not None:
-        return profile
-    share = (allowed - LOOKS * FORWARD_SHARE * facts.images) / needed
-    return in_parts(profile, max(int(share * facts.images), LEAST_DRAWN))
-
-
-def in_parts(profile: Profile, most: int) -> Profile:
-    """The profile whose epochs draw at most `most` images; 0 leaves it alone."""
-    if not most:
-        return profile
-    return replace(profile, epoch_images=most, mixmatch=replace(profile.mixmatch, epoch_images=most))
-
-
-def stage_seconds(profile: Profile, facts: DataFacts, cost: float) -> dict[str, float]:
-    """Expected seconds of each stage; `cost` is the seconds of one training pass of one image."""
-    n, semi = facts.images, profile.mixmatch
-    drawn = min(n, profile.epoch_images or n)
-    passes: dict[str, float] = {}
-    if profile.contrastive is not None:
-        used = min(drawn, profile.contrastive.max_images or n)
-        passes[profile.contrastive.objective] = 2.0 * used * profile.contrastive.epochs
-    if profile.beliefs is not None:
-        views = 2.0 * drawn + 3 * FORWARD_SHARE * n  # trained on; looked at, with the statistics before
-        passes["scanmix"] = profile.beliefs.networks * views * profile.beliefs.epochs
-        return {stage: count * cost for stage, count in passes.items()}
-    if profile.scan is not None:
-        passes["scan"] = (2.0 * drawn + FORWARD_SHARE * n) * profile.scan.epochs
-    share = 1.0 if profile.warmup.scope == "network" else FORWARD_SHARE
-    passes["warmup"] = 2.0 * share * drawn * profile.warmup.epochs
-    used = min(drawn, semi.epoch_images or n)
-    steps = semi.steps or max(int(CLEAN_SHARE * used) // semi.batch_size, 1)
-    trained = 4 if semi.mix_unlabelled else 2
-    network = steps * semi.batch_size * (trained + 6 * FORWARD_SHARE) + FORWARD_SHARE * n
-    if profile.clustering is not None:
-        clustering = profile.clustering
-        network += 2.0 * min(used, clustering.steps * clustering.batch_size or used)
-    passes["scanmix"] = 2.0 * network * semi.epochs
-    return {stage: count * cost for stage, count in passes.items()}
-
-
 def seconds_per_image(profile: Profile, compute: Compute) -> float:
     """Measured seconds of one training pass of one image on this device, in a batch; the best of a few, for what else
     runs here may be over soon."""
     size, device = profile.image_size, compute.device
+    shape, backbone = (3, size, size), profile.backbone
+    most = max(PROBE_IMAGES[device.type] * 32 // size, 8)
+    if profile.encoder == "still":
+        shape, backbone, most = (FEATURES, 1, 1), f"adapter:{FEATURES}", STILL_PROBE
     with seeded(0):
-        net = placed(build_backbone(f"adapter:{FEATURES}" if profile.encoder == "still" else profile.backbone), device)
-    shape = (FEATURES, 1, 1) if profile.encoder == "still" else (3, size, size)
+        net = placed(build_backbone(backbone), device)
 
     def measure(count: int) -> float:
         batch = to_layout(torch.zeros(count, *shape, device=device))
@@ -274,4 +220,4 @@ def seconds_per_image(profile: Profile, compute: Compute) -> float:
             times.append(time.perf_counter() - began)
         return float(np.min(times[1:])) / count
 
-    return halving(measure, max(PROBE_IMAGES[device.type] * 32 // size, 8), {}, "probe")
+    return halving(measure, most, {}, "probe")

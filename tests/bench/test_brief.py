@@ -15,7 +15,8 @@ from scanmix_cli.bench.runner import run_bench
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.profiles import fast
-from scanmix_cli.workflow.plan import LEAST_DRAWN, DataFacts, in_parts
+from scanmix_cli.workflow.facts import DataFacts
+from scanmix_cli.workflow.schedule import LEAST_DRAWN, in_parts
 
 FACTS = DataFacts(50_000, 10, 32)
 METHODS = ("cross-entropy", "mixup", "elr", "scan", "dividemix", "pretrain+dividemix", "scanmix")

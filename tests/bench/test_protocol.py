@@ -12,7 +12,7 @@ from scanmix_cli.bench.request import BenchRequest
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.settings import BeliefSettings, Profile
-from scanmix_cli.workflow.plan import DataFacts
+from scanmix_cli.workflow.facts import DataFacts
 
 FACTS = DataFacts(50_000, 10, 32)
 

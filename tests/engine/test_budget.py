@@ -81,3 +81,12 @@ def test_the_shares_given_are_left_alone(clock: Clock) -> None:
     shares = {"scan": 1.0}
     Budget(10.0, shares, clock).start("scan")
     assert shares == {"scan": 1.0}
+
+
+@pytest.mark.parametrize(("planned", "expected"), [(32, 8), (5, 5)])
+def test_the_least_epochs_of_a_stage_are_kept_however_late_it_is(clock: Clock, planned: int, expected: int) -> None:
+    budget = Budget(0.0, {"warmup": 1.0, "scanmix": 1.0}, clock, least={"scanmix": 8})
+    budget.start("warmup")
+    assert run(budget, clock, 10, 10.0) == 1
+    budget.start("scanmix")
+    assert run(budget, clock, planned, 10.0) == expected

@@ -21,6 +21,20 @@ def test_votes_leave_out_the_image_itself_and_unlabelled_neighbours() -> None:
     assert scores.count_votes(theirs, 2).tolist() == [[1, 1], [1, 1], [2, 1]]
 
 
+def test_sums_by_class_leave_no_class_out() -> None:
+    values = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], np.float32)
+    assert scores.sums_by_class(values, np.array([2, 0, 2]), 4).tolist() == [[3, 4], [0, 0], [6, 8], [0, 0]]
+
+
+def test_blocks_hold_a_number_of_cells_whatever_the_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scores, "BLOCK", 10)
+    rows = np.arange(7)
+    assert [len(part) for part in scores.blocks(rows, 3)] == [3, 3, 1]
+    assert [len(part) for part in scores.blocks(rows, 100)] == [1] * 7
+    assert np.concatenate(scores.blocks(rows, 2)).tolist() == rows.tolist()
+    assert scores.blocks(rows[:0], 2) == []
+
+
 def test_small_classes_are_believed_less() -> None:
     result = scores.support(np.array([0] * 20 + [1] * 40 + [-1]))
     assert result == pytest.approx([1 - np.exp(-1)] * 20 + [1 - np.exp(-2)] * 40 + [0])

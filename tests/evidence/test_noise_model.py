@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import check_grad
 
 from scanmix_cli.evidence.evidence import Evidence, View
-from scanmix_cli.evidence.fitting import Fitted, _spread_of_rate, fit_noise
+from scanmix_cli.evidence.fitting import FREE_CLASSES, Fitted, _spread_of_rate, fit_noise
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.noise_rate import NoiseRate
 from scanmix_cli.evidence.verdicts import Verdicts, _cautious, judge
@@ -46,6 +46,33 @@ def test_gradient_is_that_of_the_likelihood() -> None:
         return model._from(x)._loss(features, labels, ambiguity)[1]
 
     assert check_grad(value, gradient, at, epsilon=1e-3) < 2e-3  # shares are single precision
+
+
+@pytest.mark.parametrize("sloped", [False, True])
+def test_of_noise_that_is_alike_in_all_classes_only_level_and_slope_are_fitted(sloped: bool) -> None:
+    generator = np.random.default_rng(1)
+    features = generator.normal(size=(2, 700, 4))
+    labels, ambiguity = generator.integers(0, 4, 700), generator.uniform(-1, 1, 700)
+    stiff = NoiseModel.even(2, 4, 0.3, 1e12, sloped)
+    alike = NoiseModel.even(2, 4, 0.3, np.inf, sloped)
+    assert len(alike._vector()) == 2 + 4 + 2
+    both = (model.explain(features, labels, ambiguity) for model in (alike, stiff))
+    for ours, theirs in zip(*both, strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-6)
+    gradient = alike._loss(features, labels, ambiguity)[1]
+    assert gradient == pytest.approx(stiff._loss(features, labels, ambiguity)[1][:8], abs=1e-6)
+    assert alike._loss(features, labels, ambiguity, noise=False)[1] == pytest.approx(gradient[:6])
+
+
+def test_many_classes_are_held_to_be_alike_and_few_may_differ() -> None:
+    generator = np.random.default_rng(0)
+    for classes, alike in ((FREE_CLASSES, False), (FREE_CLASSES + 1, True)):
+        labels = generator.integers(0, classes, 300)
+        probabilities = 0.2 / classes + 0.8 * np.eye(classes)[labels]
+        evidence = Evidence.empty(300, classes)
+        evidence.add(labels, [View(probabilities, np.ones(300), np.full(300, 0.5))])
+        evidence.final_probability[:] = probabilities
+        assert fit_noise(Witnesses.of(evidence, labels, None), seed=0).model.alike == alike
 
 
 def test_a_rate_asked_for_is_the_rate_expected() -> None:

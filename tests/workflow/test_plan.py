@@ -10,7 +10,7 @@ from scanmix_cli.method.settings import BeliefSettings
 from scanmix_cli.profiles import fast
 from scanmix_cli.profiles.official import OFFICIAL
 from scanmix_cli.profiles.paper import PAPER
-from scanmix_cli.workflow import plan
+from scanmix_cli.workflow import measured, plan, schedule
 from scanmix_cli.workflow.request import FailOn, Request, parse_duration, parse_fail_on
 
 CPU = Compute(torch.device("cpu"), "fp32")
@@ -104,7 +104,7 @@ def test_stage_seconds_count_every_pass_of_an_image() -> None:
         mixmatch=replace(OFFICIAL["cifar10"].mixmatch, epochs=2),
         warmup=replace(OFFICIAL["cifar10"].warmup, epochs=6),
     )
-    seconds = plan.stage_seconds(profile, plan.DataFacts(1000, 10, 32), 1.0)
+    seconds = schedule.stage_seconds(profile, plan.DataFacts(1000, 10, 32), 1.0)
     assert seconds["simclr"] == 2 * 1000 * 500
     assert seconds["scan"] == pytest.approx((2 + 1 / 3) * 1000 * 3)
     assert seconds["warmup"] == pytest.approx(2 * 1000 * 6 / 3)
@@ -114,28 +114,80 @@ def test_stage_seconds_count_every_pass_of_an_image() -> None:
 
 def test_a_profile_on_beliefs_is_planned_by_its_own_epochs() -> None:
     profile = replace(OFFICIAL["cifar10"], beliefs=BeliefSettings(epochs=10, networks=2))
-    seconds = plan.stage_seconds(profile, plan.DataFacts(1000, 10, 32), 1.0)
+    seconds = schedule.stage_seconds(profile, plan.DataFacts(1000, 10, 32), 1.0)
     assert seconds == {"simclr": 2 * 1000 * 500, "scanmix": pytest.approx(2 * (2 + 1) * 1000 * 10)}
     bent = plan.override(profile, Request(epochs=5, batch_size=16))
     assert bent.beliefs is not None
     assert (bent.loop_epochs, bent.beliefs.batch_size) == (5, 16)
-    half, _ = plan.fit_budget(profile, 200, 100)
+    half, _ = schedule.fit_budget(profile, 200, 100)
     assert half.loop_epochs == 5
 
 
 def test_a_budget_shortens_all_stages_alike_and_only_when_needed() -> None:
     profile = OFFICIAL["cifar10"]
     profile = replace(profile, mixmatch=replace(profile.mixmatch, epochs=300, rate_drops=(150,)))
-    same, shrunk = plan.fit_budget(profile, 100, 100)
+    same, shrunk = schedule.fit_budget(profile, 100, 100)
     assert (same, shrunk) == (profile, False)
-    half, shrunk = plan.fit_budget(profile, 200, 100)
+    half, shrunk = schedule.fit_budget(profile, 200, 100)
     assert shrunk
     assert half.contrastive is not None
     assert half.scan is not None
     assert (half.contrastive.epochs, half.scan.epochs, half.warmup.epochs) == (250, 25, 5)
     assert (half.mixmatch.epochs, half.mixmatch.rate_drops, half.mixmatch.rampup) == (150, (75,), 8)
-    least, _ = plan.fit_budget(profile, 1e9, 1)
+    least, _ = schedule.fit_budget(profile, 1e9, 1)
     assert (least.warmup.epochs, least.mixmatch.epochs) == (1, 3)
+
+
+def test_a_budget_leaves_a_still_encoder_the_epochs_of_its_own_schedule() -> None:
+    own = fast.STILL
+    many = schedule.scale_epochs(own, 4.0)
+    assert (many.warmup.epochs, many.mixmatch.epochs) == (12, 32)
+    least, shrunk = schedule.fit_budget(many, 1000.0, -5.0)
+    assert shrunk
+    assert (least.warmup.epochs, least.mixmatch.epochs, least.mixmatch.rate_drops) == (3, 8, (6,))
+    half, _ = schedule.fit_budget(many, 1000.0, 500.0)
+    assert half.mixmatch.epochs == 16
+    few = schedule.scale_epochs(own, 0.0)
+    assert schedule.fit_budget(few, 1000.0, 1.0) == (few, False), "as few as a large set has"
+    assert plan.Plan(many, "", {}).least == {"warmup": 3, "scanmix": 8}
+    assert plan.Plan(few, "", {}).least == {"warmup": 1, "scanmix": 3}
+    assert plan.Plan(fast.CPU, "", {}).least == {}
+
+
+def test_features_that_would_eat_up_a_budget_are_those_of_smaller_pictures() -> None:
+    assert schedule.still_size(192, 100.0, 100.0) == 192
+    assert schedule.still_size(192, 100.0, 70.0) == 160
+    assert schedule.still_size(192, 100.0, 45.0) == 128
+    assert schedule.still_size(192, 100.0, -1.0) == 96
+    assert schedule.still_size(64, 100.0, 1.0) == 64, "never larger than it was"
+
+
+@pytest.fixture
+def measured_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of a second for all views of an image, a millisecond for a training pass of its features."""
+    monkeypatch.setattr(plan.still, "seconds_per_image", lambda *_: 0.1)
+    monkeypatch.setattr(plan, "seconds_per_image", lambda *_: 0.001)
+
+
+@pytest.mark.usefixtures("measured_costs")
+def test_what_was_spent_before_the_plan_is_no_longer_planned_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = replace(fast.STILL, weights="some")
+    monkeypatch.setattr(plan, "choose_profile", lambda *_: (profile, "tried"))
+    facts, request = plan.DataFacts(1000, 10, 80), Request(time_budget=200.0)
+    whole = plan.make_plan(request, facts, CPU)
+    assert (whole.profile.image_size, whole.seconds["embedding"]) == (192, 100.0)
+    late = plan.make_plan(request, facts, CPU, spent=70.0)  # 0.6 of the 100 s left
+    assert (late.profile.image_size, late.seconds["embedding"]) == (128, pytest.approx(100 * (128 / 192) ** 2))
+    asked = plan.make_plan(replace(request, image_size=192), facts, CPU, spent=70.0)
+    assert asked.profile.image_size == 192
+    assert late.profile.mixmatch.epochs == asked.profile.mixmatch.epochs == fast.STILL.mixmatch.epochs
+
+
+def test_a_trial_takes_its_share_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "seconds_per_image", lambda *_: 0.1)  # two views
+    assert measured.sample_size(fast.STILL, CPU, 0.0) == measured.SAMPLE
+    assert measured.sample_size(fast.STILL, CPU, 200.0) == 200
+    assert measured.sample_size(fast.STILL, CPU, 10.0) == measured.LEAST_SAMPLE
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("60s", 60), ("10m", 600), ("1.5h", 5400)])
@@ -154,12 +206,12 @@ def test_fail_on_counts_and_shares() -> None:
 
 def test_a_budget_below_one_epoch_of_everything_draws_a_part_of_the_images() -> None:
     large = replace(TYPICAL, images=1_000_000)
-    passes = sum(plan.stage_seconds(plan.scale_epochs(fast.CPU, 0.0), large, 1.0).values())
-    assert plan.fit_epochs(fast.CPU, large, passes) is fast.CPU
-    some = plan.fit_epochs(fast.CPU, large, 4_000_000)
-    looked = plan.LOOKS * plan.FORWARD_SHARE * 1_000_000
-    assert plan.LEAST_DRAWN < some.epoch_images < 1_000_000 * (4_000_000 - looked) / 4_000_000
+    passes = sum(schedule.stage_seconds(schedule.scale_epochs(fast.CPU, 0.0), large, 1.0).values())
+    assert schedule.fit_epochs(fast.CPU, large, passes) is fast.CPU
+    some = schedule.fit_epochs(fast.CPU, large, 4_000_000)
+    looked = schedule.LOOKS * schedule.FORWARD_SHARE * 1_000_000
+    assert schedule.LEAST_DRAWN < some.epoch_images < 1_000_000 * (4_000_000 - looked) / 4_000_000
     assert some.mixmatch.epoch_images == some.epoch_images
-    assert plan.fit_epochs(fast.CPU, large, 1.0).epoch_images == plan.LEAST_DRAWN
-    assert plan.fit_epochs(fast.CPU, replace(TYPICAL, images=600), 1.0) is fast.CPU
-    assert plan.stage_seconds(some, large, 1.0)["simclr"] == 2 * some.epoch_images * fast.CPU.contrastive.epochs
+    assert schedule.fit_epochs(fast.CPU, large, 1.0).epoch_images == schedule.LEAST_DRAWN
+    assert schedule.fit_epochs(fast.CPU, replace(TYPICAL, images=600), 1.0) is fast.CPU
+    assert schedule.stage_seconds(some, large, 1.0)["simclr"] == 2 * some.epoch_images * fast.CPU.contrastive.epochs

@@ -71,7 +71,7 @@ def test_auto_measures_both_features_and_says_so(squares: Path, weights: Path, m
     monkeypatch.setattr(measured, "_features", lambda *_: torch.rand(12, 4))
     monkeypatch.setattr(measured, "_sample", lambda *_: samples.is_train().nonzero()[0][:12])
     facts, compute, spoken = DataFacts(30, 3, 64), choose_compute("cpu"), Spoken()
-    monkeypatch.setattr(measured, "choose_profile", lambda *_: [None])
+    monkeypatch.setattr(measured, "_profile", lambda *_: None)
     better = measured.decide_weights(Request(), samples, None, facts, compute, spoken)  # type: ignore[arg-type]
     assert better.weights == str(weights)
     assert "neighbours agree with 90.0% of 12 labels" in spoken.said
