@@ -126,9 +126,14 @@ def _section(cells: list[dict[str, Any]]) -> str:
     return f"## {title}\n\nRealised share of wrong labels: {', '.join(realised)}.\n\n" + table(HEADER, rows)
 
 
+def titled(cell: dict[str, Any]) -> str:
+    """The method, and behind a comma in what its profile differs from the usual one (`benchmarks/ablation.py`)."""
+    return ", ".join([cell["method"], *cell["profile"].split(", ", 1)[1:]])
+
+
 def _row(cell: dict[str, Any]) -> list[str]:
     return [
-        *(cell["method"], str(cell["seed"]), percent(cell["last"]), percent(cell["best"]), decimal(cell["recovery"])),
+        *(titled(cell), str(cell["seed"]), percent(cell["last"]), percent(cell["best"]), decimal(cell["recovery"])),
         *(decimal(cell[name]) for name in ("auroc", "best_f1", "f1")),
         *(percent(cell["share_right"]), f"{cell['minutes']:.1f}"),
         f"{cell['time_budget']:g} s" if cell["time_budget"] else "none",
@@ -146,7 +151,7 @@ def _means(cells: list[dict[str, Any]]) -> list[list[str]]:
         if len(group) > 1:
             found = {spread.measure: spread for spread in spreads(group)}
             words = [_spread(found.get("last"), 100, 2), NOTHING, NOTHING, _spread(found.get("auroc"), 1, 3)]
-            rows.append([f"{group[0]['method']}, mean of {len(group)}", NOTHING, *words, *[NOTHING] * 7])
+            rows.append([f"{titled(group[0])}, mean of {len(group)}", NOTHING, *words, *[NOTHING] * 7])
     return rows
 
 

@@ -5,6 +5,7 @@ A fault strikes at the n-th time that the run comes to a place:
     step STAGE        before a gradient step of the stage
     epoch STAGE       when an epoch of the stage is over and not yet saved
     call MODULE.NAME  before the function is called, which `MODULE` looks up by that name
+    log               before a line goes into log.txt
     append            while decoded pixels go into the cache
     half NAME         in the middle of writing a file whose name begins so: half of it is in the temporary file
     rename NAME       the temporary file is whole and not yet in its place
@@ -21,19 +22,21 @@ from typing import Any
 
 import torch
 
-ACTIONS = ("kill", "enospc", "eio", "oom", "nan")
+LASTING = ("enospc", "eio", "ooms", "nans")  # so from then on; the last two are a shortage and numbers that never end
 
 
 @dataclass(frozen=True)
 class Fault:
-    """`action` at the `number`-th time at `place`; a full or broken disk stays so from then on."""
+    """`action` at the `number`-th time at `place`, in a run with the settings of this name."""
 
     action: str
     place: str
     number: int = 1
+    settings: str = "usual"
 
     def __str__(self) -> str:
-        return f"{self.action} at {self.place}" + (f", time {self.number}" if self.number > 1 else "")
+        time = f", time {self.number}" if self.number > 1 else ""
+        return f"{self.action} at {self.place}{time}" + (f" ({self.settings})" if self.settings != "usual" else "")
 
 
 class Trigger:
@@ -43,9 +46,9 @@ class Trigger:
         self.fault, self.struck, self.visits = fault, struck, 0
 
     def due(self) -> bool:
-        """Whether it is time; a disk's fault lasts."""
+        """Whether it is time."""
         self.visits += 1
-        lasting = self.fault.action in ("enospc", "eio")
+        lasting = self.fault.action in LASTING
         strikes = self.visits >= self.fault.number if lasting else self.visits == self.fault.number
         if strikes:
             self.struck.touch()
@@ -59,7 +62,7 @@ class Trigger:
             raise OSError(28, "No space left on device")
         if self.fault.action == "eio":
             raise OSError(5, "Input/output error")
-        if self.fault.action == "oom":
+        if self.fault.action in ("oom", "ooms"):
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
 
 
@@ -67,7 +70,9 @@ def arm(fault: Fault, struck: Path) -> None:
     """Put the fault into this process."""
     kind, _, name = fault.place.partition(" ")
     trigger = Trigger(fault, struck)
-    {"step": _step, "epoch": _epoch, "call": _call, "append": _append}.get(kind, _write)(trigger, kind, name)
+    {"step": _step, "epoch": _epoch, "call": _call, "append": _append, "log": _log}.get(kind, _write)(
+        trigger, kind, name
+    )
 
 
 def narrow(images: int) -> None:
@@ -96,7 +101,7 @@ def _before(owner: Any, name: str, check: Callable[..., None]) -> None:
 
 
 def _step(trigger: Trigger, kind: str, stage: str) -> None:
-    if trigger.fault.action == "nan":
+    if trigger.fault.action in ("nan", "nans"):
         _spoil(trigger, stage)
         return
     from scanmix_cli.engine.parts import PartedStep
@@ -151,13 +156,19 @@ def _append(trigger: Trigger, kind: str, name: str) -> None:
     _before(CacheWriter, "append", lambda *_: trigger.due() and trigger.strike())
 
 
+def _log(trigger: Trigger, kind: str, name: str) -> None:
+    from scanmix_cli.engine.progress import Logged
+
+    _before(Logged, "_write", lambda *_: trigger.due() and trigger.strike())
+
+
 def _write(trigger: Trigger, kind: str, name: str) -> None:
     """Every file of a run is synchronised and then renamed: that is where writing can be caught."""
     if kind == "half":
 
         def halve(descriptor: int) -> None:
             path = os.readlink(f"/proc/self/fd/{descriptor}")
-            if os.path.basename(path).startswith(f".{name}") and trigger.due():
+            if os.path.basename(path).lstrip(".").startswith(name) and trigger.due():
                 os.ftruncate(descriptor, os.fstat(descriptor).st_size // 2)
                 trigger.strike()
 

@@ -1,7 +1,7 @@
 """Kill a small run at every stage, in the middle of steps and of writing, go on with --resume, compare what comes out;
 full and broken disks, too little memory and numbers that are not finite beside it.
 
-    python benchmarks/faults.py                              # CPU: about 50 points; reports must be equal byte for byte
+    python benchmarks/faults.py                              # CPU: about 70 kills; reports must be equal byte for byte
     python benchmarks/faults.py --device cuda --few          # GPU: a point a stage, scores within a tolerance
     python benchmarks/faults.py --device cuda --too-large    # GPU: batches that do not fit by far
 
@@ -21,34 +21,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from fault_points import Fault, arm, narrow
-from PIL import Image
+from fault_data import SETTINGS, write_data, write_weights
+from fault_points import LASTING, Fault, arm, narrow
 
 # On a GPU sums are not taken in the same order every time: scores may differ, on average over the images, by three
 # times what two undisturbed runs differ by, or by this.
 TOLERANCE = 0.02
 STAGES = ("simclr", "scan", "warmup", "scanmix")
-CONFIG = """[profile.contrastive]
-epochs = 2
-batch_size = 16
-[profile.scan]
-epochs = 2
-batch_size = 16
-[profile.warmup]
-epochs = 2
-batch_size = 16
-[profile.mixmatch]
-epochs = 3
-batch_size = 8
-[profile.clustering]
-batch_size = 16
-"""
-EXACT = ("report.csv", "cleaned.csv", "noise_matrix.csv", "bad_files.csv", "model/model.safetensors")
+CACHE = ("append", "half images.npy", "half records.npz", "half notes.json")  # places in a cache of the run's own
+OTHERS = (("moco", "moco"), ("scanmix", "beliefs"), ("scanmix", "features"))  # stage and settings
+EXACT = ("report.csv", "cleaned.csv", "noise_matrix.csv", "bad_files.csv", "evidence.npz", "model/model.safetensors")
 
 
 def kill_points() -> list[Fault]:
     """All over a run: steps, epochs, what lies between the stages, and files half written, whole, in place."""
-    places = [("append", 20), ("call workflow.train.make_plan", 1), ("half config.toml", 1), ("renamed config.toml", 1)]
+    places = [
+        ("append", 20),
+        ("half images.npy", 1),
+        ("half notes.json", 1),
+        ("call workflow.train.make_plan", 1),
+        ("half config.toml", 1),
+        ("renamed config.toml", 1),
+    ]
     places += [("half identity.json", 1), ("call method.methods.mine_neighbors", 1), ("call workflow.train.judge", 1)]
     places += [(f"step {stage}", number) for stage in STAGES for number in (1, 2)]
     places += [(f"epoch {stage}", number) for stage in STAGES for number in (1, 2)] + [("epoch neighbors", 1)]
@@ -58,35 +52,35 @@ def kill_points() -> list[Fault]:
     places += [("half model.onnx", 1), ("half model.json", 1), ("half report.csv", 1), ("rename report.csv", 1)]
     places += [("renamed report.csv", 1), ("half cleaned.csv", 1), ("half summary.json", 1), ("half report.html", 1)]
     places += [("half latest", 1)]
-    return [Fault("kill", *place) for place in places]
+    faults = [Fault("kill", *place) for place in places]
+    for stage, settings in OTHERS:
+        places = [(f"step {stage}", 2), (f"epoch {stage}", 2), (f"half {stage}-", 2), (f"renamed {stage}-", 1)]
+        faults += [Fault("kill", *place, settings) for place in places]
+    places = [("epoch embedding", 1), ("half kept-features", 1), ("renamed kept-features", 1)]
+    return faults + [Fault("kill", *place, "features") for place in places]
 
 
 def other_faults() -> list[Fault]:
     """A full and a broken disk, too little memory and a number that is none, in every stage."""
     disk = [f"half {stage}-" for stage in STAGES] + ["half kept-neighbors", "half config.toml", "half report.csv"]
-    disk += ["half model.safetensors", "half report.html", "append"]
+    disk += ["half model.safetensors", "half report.html", *CACHE]
     faults = [Fault(action, place) for place in disk for action in ("enospc", "eio")]
-    return faults + [Fault(action, f"step {stage}", 2) for stage in STAGES for action in ("oom", "nan")]
+    faults += [Fault(action, "log", number) for number in (1, 9) for action in ("enospc", "eio")]
+    faults += [Fault(action, f"step {stage}", 2) for stage in STAGES for action in ("oom", "nan", "ooms", "nans")]
+    for stage, settings in OTHERS:
+        faults += [Fault(action, f"half {stage}-", 1, settings) for action in ("enospc", "eio")]
+        faults += [Fault(action, f"step {stage}", 2, settings) for action in ("oom", "nan")]
+    return faults + [Fault(action, "half kept-features", 1, "features") for action in ("enospc", "eio")]
 
 
 def few_points() -> list[Fault]:
     """A few points a stage, for machines on which every run takes long; `renamed`, time 1, leaves a stage half done."""
     places = [(f"step {stage}", 2) for stage in STAGES] + [(f"renamed {stage}-", 1) for stage in STAGES]
     places += [("half scanmix-", 2), ("half kept-neighbors", 1), ("call workflow.train.judge", 1), ("half report", 1)]
-    faults = [Fault("kill", *place) for place in places]
-    return faults + [Fault(action, f"step {stage}", 2) for stage in STAGES for action in ("oom", "nan")]
-
-
-def write_data(folder: Path, images: int) -> None:
-    """Noisy squares of three colours, every fifth under a wrong name."""
-    rng = np.random.default_rng(0)
-    for k in range(images):
-        given = (k + (k % 5 == 4)) % 3
-        pixels = rng.integers(0, 120, (16, 16, 3))
-        pixels[..., k % 3] += 110
-        path = folder / ("red", "green", "blue")[given] / f"{k:05d}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(pixels.astype(np.uint8)).save(path)
+    faults = [Fault("kill", *place) for place in places] + [Fault("kill", "renamed scanmix-", 1, "beliefs")]
+    faults += [Fault(action, f"step {stage}", 2) for stage in STAGES for action in ("oom", "nan")]
+    others = [Fault(action, f"step {stage}", 2, kind) for stage, kind in OTHERS[:2] for action in ("kill", "oom")]
+    return faults + others
 
 
 @dataclass
@@ -97,23 +91,32 @@ class Bench:
     device: str
     tolerance: float = 0.0
 
-    def train(self, name: str, fault: Fault | None = None, *options: str, memory: int = 0) -> tuple[int, str]:
+    def train(
+        self, name: str, fault: Fault | None = None, *options: str, settings: str = "usual", memory: int = 0
+    ) -> tuple[int, str]:
         """Exit code (-9 when killed) and standard error of a run in a process of its own."""
         said, struck = self.work / f"{name}.err", self.work / f"{name}.struck"
         child = os.fork()
         if child == 0:
-            self._child(name, fault, options, memory, said, struck)
+            self._child(name, fault, options, settings, memory, said, struck)
         status = os.waitpid(child, 0)[1]
         return os.waitstatus_to_exitcode(status), said.read_text(encoding="utf-8")
 
     def _child(
-        self, name: str, fault: Fault | None, options: tuple[str, ...], memory: int, said: Path, struck: Path
+        self,
+        name: str,
+        fault: Fault | None,
+        options: tuple[str, ...],
+        settings: str,
+        memory: int,
+        said: Path,
+        struck: Path,
     ) -> None:
         code = 70
         try:
             os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
             os.environ["XDG_CACHE_HOME"] = str(
-                self.work / (f"cache-{name}" if fault and fault.place == "append" else "cache")
+                self.work / (f"cache-{name}" if fault and fault.place in CACHE else "cache")
             )
             from scanmix_cli.cli.app import main
             from scanmix_cli.engine import context
@@ -124,8 +127,8 @@ class Bench:
             if memory:
                 narrow(memory)
             page = () if fault and fault.place.endswith(("report.html", "latest")) else ("--no-html",)
-            settings = () if "--resume" in options else ("--config", "settings.toml")
-            main(["train", "data", "--out", name, "--device", self.device, *page, *settings, *options])
+            config = () if "--resume" in options else ("--config", f"{settings}.toml")
+            main(["train", "data", "--out", name, "--device", self.device, *page, *config, *options])
             code = 0
         except SystemExit as stop:
             code = int(stop.code or 0)
@@ -135,7 +138,8 @@ class Bench:
 
     def judge(self, fault: Fault, name: str) -> str:
         """What is wrong after the fault, "" where all is as it should be."""
-        code, said = self.train(name, fault)
+        self.undisturbed(fault.settings)
+        code, said = self.train(name, fault, settings=fault.settings)
         if not (self.work / f"{name}.struck").exists():
             return "the place was never reached"
         if problem := self._problem(fault, name, code, said):
@@ -144,11 +148,11 @@ class Bench:
             return ""
         begun = (self.work / name / "config.toml").is_file()
         again = ("--resume",) if begun else ()
-        code, said = self.train(name, None, *again)
-        return self.difference(name) if code == 0 else f"going on ended with {code}: {said.strip()}"
+        code, said = self.train(name, None, *again, settings=fault.settings)
+        return self.difference(name, fault.settings) if code == 0 else f"going on ended with {code}: {said.strip()}"
 
     def _problem(self, fault: Fault, name: str, code: int, said: str) -> str:
-        expected = {"kill": -9, "enospc": 3, "eio": 3}.get(fault.action, 0)
+        expected = -9 if fault.action == "kill" else 3 if fault.action in LASTING else 0
         if code != expected:
             return f"exit code {code} in place of {expected}: {said.strip()[-300:]}"
         last = said.strip().splitlines()[-1] if said.strip() else ""
@@ -165,20 +169,28 @@ class Bench:
         rows = read_rows(self.work / name / "report.csv")
         return "" if all(0 <= float(row["label_score"]) <= 1 for row in rows) else "scores are missing"
 
-    def difference(self, name: str) -> str:
+    def undisturbed(self, settings: str) -> Path:
+        """The run that nothing happens to."""
+        folder = self.work / f"whole-{settings}"
+        if not folder.exists():
+            code, said = self.train(folder.name, settings=settings)
+            assert code == 0, said
+        return folder
+
+    def difference(self, name: str, settings: str) -> str:
         """Between a run that went on and the undisturbed one."""
-        left, right = self.work / "whole", self.work / name
+        left, right = self.undisturbed(settings), self.work / name
         if list(right.rglob(".*.tmp")):
             return "a temporary file was left"
         if self.device == "cpu":
             other = [file for file in EXACT if (left / file).read_bytes() != (right / file).read_bytes()]
             return f"{other[0]} differs" if other else ""
-        distance = self.distance(name)
+        distance = self.distance(name, settings)
         return "" if distance <= self.tolerance else f"scores differ by {distance:.4f}"
 
-    def distance(self, name: str) -> float:
+    def distance(self, name: str, settings: str = "usual") -> float:
         """Mean difference of the scores of a run from those of the undisturbed one."""
-        runs = (read_rows(self.work / folder / "report.csv") for folder in ("whole", name))
+        runs = (read_rows(self.work / folder / "report.csv") for folder in (f"whole-{settings}", name))
         return float(
             np.mean([abs(float(a["label_score"]) - float(b["label_score"])) for a, b in zip(*runs, strict=True)])
         )
@@ -191,8 +203,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 def try_all(bench: Bench, faults: list[Fault]) -> int:
     """Print a line a fault; returns how many went wrong."""
-    code, said = bench.train("whole")
-    assert code == 0, said
+    bench.undisturbed("usual")
     if bench.device != "cpu":
         code, said = bench.train("twin")
         assert code == 0, said
@@ -238,7 +249,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="scanmix-faults-") as folder:
         os.chdir(folder)
         write_data(Path("data"), images)
-        Path("settings.toml").write_text(CONFIG, encoding="utf-8")
+        for name, content in SETTINGS.items():
+            Path(f"{name}.toml").write_text(content, encoding="utf-8")
+        write_weights(Path("own.safetensors"))
         bench = Bench(Path(folder), options.device)
         if options.too_large:
             sys.exit(try_too_large(bench, images))

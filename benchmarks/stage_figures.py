@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from cifar10_table import collect
+from cifar10_table import collect, titled
 
 from scanmix_cli.bench.cells import CELLS
 from scanmix_cli.bench.markdown import NOTHING, decimal, percent, table
@@ -26,8 +26,8 @@ CURVE = ("epoch", "clean precision", "clean recall", "test accuracy")
 INTRODUCTION = """# CIFAR-10: stage by stage
 
 Made by `benchmarks/stage_figures.py` from the metrics of each cell; accuracies in percent. `kNN` is the leave-one-out
-vote of the mined neighbours with true labels, on training images; it chooses nothing. `SCAN` is of the cell `scan` with
-the same noise and seed, its clusters matched to classes for this figure alone.
+vote of the neighbours mined first with true labels, on training images; it chooses nothing. `SCAN` is of the cell
+`scan` with the same noise and seed, its clusters matched to classes for this figure alone.
 """
 
 
@@ -48,14 +48,20 @@ def last_value(metrics: pd.DataFrame, stage: str, name: str) -> float | None:
     return float(values.iloc[-1]) if len(values) else None
 
 
+def first_value(metrics: pd.DataFrame, name: str) -> float | None:
+    """What was logged first under a name, whatever the stage; None where nothing was."""
+    values = metrics[name].dropna() if name in metrics else []
+    return float(values.iloc[0]) if len(values) else None
+
+
 def stage_row(cell: dict[str, Any], metrics: pd.DataFrame, clustered: float | None) -> list[str]:
     """A cell's line; `clustered`: accuracy of the cell `scan` beside it."""
     through_scan = (metrics["stage"] == "scan").any()
     return [
         noise_title(cell),
-        cell["method"],
+        titled(cell),
         str(cell["seed"]),
-        percent(last_value(metrics, "neighbors", "knn_accuracy")),
+        percent(first_value(metrics, "knn_accuracy")),
         percent(clustered) if through_scan else NOTHING,
         percent(last_value(metrics, "warmup", "test_accuracy")),
         str(int((metrics["stage"] == "scanmix").sum())) if (metrics["stage"] == "scanmix").any() else NOTHING,
@@ -94,7 +100,7 @@ def document(folders: Sequence[Path], every: int) -> str:
     parts = [INTRODUCTION, table(HEADER, stages)]
     for cell, metrics in known:
         if (metrics["stage"] == "scanmix").any() and "clean_precision" in metrics:
-            parts.append(f"## {noise_title(cell)}, {cell['method']}, seed {cell['seed']}\n\n" + curve(metrics, every))
+            parts.append(f"## {noise_title(cell)}, {titled(cell)}, seed {cell['seed']}\n\n" + curve(metrics, every))
     return "\n".join(parts)
 
 

@@ -103,6 +103,9 @@ class CacheWriter:
         self._images.close()
         np.savez(self._folder / "records.npz", states=self._place.states, **records.arrays())
         (self._folder / "notes.json").write_text(json.dumps(records.notes()), encoding="utf-8")
+        for path in self._folder.iterdir():  # a power cut must not leave an entry whose pixels were never written
+            with path.open("r+b") as file:
+                os.fsync(file.fileno())
         final = self._place.folder
         try:
             self._folder.rename(final)

@@ -12,6 +12,7 @@ from scanmix_cli.data.decode_many import Decoder
 from scanmix_cli.data.identity import file_states
 from scanmix_cli.data.records import Records
 from scanmix_cli.data.samples import Samples
+from scanmix_cli.data.wording import counted, shown
 from scanmix_cli.errors import RunError
 
 SCAN_SIZE = 32  # enough to find damage, exact copies and the images' own sizes; `check` and `train` share the cache
@@ -77,6 +78,17 @@ def load_pixels(
             return _pixels(np.empty((0, 3, size, size), np.uint8), made)
         entry = made
     return _pixels(entry.images, entry.records)
+
+
+def require_same_rows(samples: Samples, before: np.ndarray, now: np.ndarray) -> None:
+    """RunError where a second look finds other rows, int64 (n,), of the table readable than the first did."""
+    changed = np.setxor1d(before, now)
+    if len(changed):
+        name, verb = shown(samples.table["filename"].iloc[changed[0]]), "has" if len(changed) == 1 else "have"
+        raise RunError(
+            f"{counted(len(changed), 'image file')} {verb} vanished or changed while pixels were read, such as {name}; "
+            "put them back and run the command again"
+        )
 
 
 def _fill(writer: CacheWriter, decoder: Decoder, place: Place, rescan: bool) -> Entry | Records:

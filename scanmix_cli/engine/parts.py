@@ -21,8 +21,8 @@ _SIGNS = ("can't allocate memory", "out of memory", "STATUS_ALLOC_FAILED")  # er
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether PyTorch says so, in any of its ways."""
-    return isinstance(error, torch.OutOfMemoryError) or (
+    """Whether PyTorch says so, in any of its ways, or Python does."""
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
         isinstance(error, RuntimeError) and any(sign in str(error) for sign in _SIGNS)
     )
 

@@ -100,6 +100,18 @@ def opened_folder(folder: Path, overwrite: bool, resume: bool) -> Iterator[Path]
         yield folder
 
 
+@contextmanager
+def disk_told(folder: Path) -> Iterator[None]:
+    """Turn what a disk refuses a run in this folder into a RunError that says how to go on."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"{error.filename or folder} cannot be written or read ({error.strerror or error}); "
+            "make room and go on with --resume"
+        ) from None
+
+
 def _clear(folder: Path, everything: bool) -> None:
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink() and path.name in CONTENTS:

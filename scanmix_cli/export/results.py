@@ -104,7 +104,9 @@ def _cvat(path: Path) -> Iterator[Entry]:
         else:
             content = path.read_bytes()
         root = ElementTree.fromstring(content)
-    except (OSError, KeyError, zipfile.BadZipFile, ElementTree.ParseError) as error:
+    except DataError:
+        raise
+    except Exception as error:  # a locked or damaged archive and an odd encoding each raise something else
         raise DataError(f"{path} is no CVAT result ({error}); export it as `CVAT for images 1.1`") from None
     if root.tag != "annotations":
         raise DataError(f"{path} is no CVAT result, since it begins with <{root.tag}>; export `CVAT for images 1.1`")
@@ -117,12 +119,17 @@ def _cvat(path: Path) -> Iterator[Entry]:
 def _label_studio(path: Path) -> Iterator[Entry]:
     try:
         tasks = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} is no Label Studio result ({error}); export it as JSON or JSON-MIN") from None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise DataError(f"{path} is no Label Studio result, which is a list of tasks; export it as JSON or JSON-MIN")
-    for task in tasks:
-        yield from _annotated(task) if "annotations" in task else _flat(task)
+    try:
+        for task in tasks:
+            yield from _annotated(task) if "annotations" in task else _flat(task)
+    except (AttributeError, KeyError, IndexError, TypeError):  # lists, tables and texts in each other's places
+        raise DataError(
+            f"{path} holds a task that is not laid out as Label Studio does it; export it as JSON or JSON-MIN"
+        ) from None
 
 
 def _annotated(task: Mapping[str, Any]) -> Iterator[Entry]:

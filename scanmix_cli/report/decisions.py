@@ -87,6 +87,9 @@ class Decisions:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
+        for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
+            if path.with_name(name).is_symlink():  # what is decided would be written elsewhere
+                raise RunError(f"{path.with_name(name)} is a link, which no run makes; remove it and try again")
         try:
             # isolation_level None: transactions are begun by hand, so that a write takes its lock before it reads
             self._db = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)

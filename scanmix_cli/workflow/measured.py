@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scanmix_cli.data.pixels import Pixels, load_pixels
+from scanmix_cli.data.pixels import Pixels, load_pixels, require_same_rows
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.engine.budget import Budget
 from scanmix_cli.engine.context import Context
@@ -109,6 +109,7 @@ def _features(
     load = partial(load_pixels, workers=request.workers or 2, cache_dir=None, truncated=request.truncated)
     pixels = load(part, profile.stored_size)
     rows = np.arange(len(chosen))
+    require_same_rows(part, rows, pixels.rows)
     if profile.encoder == "still":
         still = StillEncoder(profile, compute)
         raw = still.raw(RowsOf(pixels, rows), views=1)[:, 0].to(compute.device).float()

@@ -18,7 +18,7 @@ from scanmix_cli.data.cache import default_cache_dir
 from scanmix_cli.data.copies import CopySets, copy_sets
 from scanmix_cli.data.cores import usable_cores
 from scanmix_cli.data.overview import before_training, overview
-from scanmix_cli.data.pixels import SCAN_SIZE, Pixels, load_pixels
+from scanmix_cli.data.pixels import SCAN_SIZE, Pixels, load_pixels, require_same_rows
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.engine.budget import Budget
 from scanmix_cli.engine.checkpoints import Checkpoints
@@ -29,7 +29,7 @@ from scanmix_cli.engine.identity import check_same, fingerprint, flat, remember
 from scanmix_cli.engine.parallel import from_writer, is_writer, require_same, world, writer_first
 from scanmix_cli.engine.parts import is_out_of_memory
 from scanmix_cli.engine.progress import Logged, Reporter, Silent
-from scanmix_cli.engine.run_folder import check_free, opened_folder, point_latest
+from scanmix_cli.engine.run_folder import check_free, disk_told, opened_folder, point_latest
 from scanmix_cli.errors import RunError
 from scanmix_cli.evidence.projection import map_rows, project
 from scanmix_cli.evidence.store import EVIDENCE, save_evidence
@@ -54,6 +54,7 @@ from scanmix_cli.workflow.plan import Plan, check_names, make_plan
 from scanmix_cli.workflow.request import Given, Request
 from scanmix_cli.workflow.reviewed import TrainingLabels, given_labels, read_reviewed
 from scanmix_cli.workflow.sets import make_sets
+from scanmix_cli.workflow.weights import weights_digest
 
 OTHER_SHARE = 0.03  # of a time budget: pixels, verdicts and files after training
 
@@ -121,7 +122,7 @@ def train(
     if destination.resume:
         from_writer(lambda: check_same(kept, identity))
     open_it = partial(opened_folder, destination.path, destination.overwrite, destination.resume)
-    with open_it() if is_writer() else nullcontext(destination.path) as path:
+    with open_it() if is_writer() else nullcontext(destination.path) as path, disk_told(path):
         log: Reporter = Silent()
         if is_writer():
             write_toml(path / "config.toml", {"run": to_table(request), "profile": to_table(plan.profile)})
@@ -132,7 +133,9 @@ def train(
             log.message(f"warning: {warning}")
         log.message(describe_plan(plan))
         if plan.profile.stored_size != SCAN_SIZE:
-            pixels = writer_first(lambda: load(plan.profile.stored_size))
+            larger = writer_first(lambda: load(plan.profile.stored_size))
+            require_same_rows(samples, pixels.rows, larger.rows)
+            pixels = larger
         decoding = time.monotonic() - began
         left = request.time_budget * (1 - OTHER_SHARE) - decoding
         context = Context(
@@ -144,7 +147,7 @@ def train(
             path / "metrics.csv" if is_writer() else None,
             plan.profile.epoch_images,
         )
-        with _failures_told(path, context), closing(log):
+        with _kept_at_the_end(context), closing(log):
             trained = learn(samples, labels, pixels, plan.profile, context)
             seconds = {"decoding": decoding, **context.seconds, "total": time.monotonic() - began}
             timings = {stage: round(value, 3) for stage, value in seconds.items()}
@@ -169,26 +172,19 @@ def identity_of(
         "seed": seed,
         "device": compute.device.type,
         "precision": compute.precision,
+        "outside weights": weights_digest(profile.weights),
     }
     return flat({**facts, **to_table(profile)})
 
 
 @contextmanager
-def _failures_told(path: Path, context: Context) -> Iterator[None]:
-    """Keep what was done so far, and turn what the machine lacks into a RunError that says how to go on."""
+def _kept_at_the_end(context: Context) -> Iterator[None]:
+    """Keep what was done so far, whatever ends the run; a shortage of memory becomes a RunError."""
     try:
-        try:
-            yield
-        except BaseException:
-            with suppress(RunError):  # a full disk is what the first error tells of
-                context.save_progress()
-            raise
-    except OSError as error:
-        raise RunError(
-            f"{error.filename or path} cannot be written or read ({error.strerror or error}); "
-            "make room and go on with --resume"
-        ) from None
-    except RuntimeError as error:
+        yield
+    except BaseException as error:
+        with suppress(RunError, OSError):  # a full disk is what the first error tells of
+            context.save_progress()
         if not is_out_of_memory(error):
             raise
         raise RunError(

@@ -1,5 +1,6 @@
 """`--weights`: where outside weights come from, and the encoder that holds them."""
 
+import hashlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,6 +68,17 @@ def choose_outside(name: str, backbone: str) -> Outside:
     if backbone and backbone != own:
         raise SettingsError(f"--weights {name} is for the backbone {own}, not for {backbone}; leave --backbone out")
     return Outside(name, own, *_normalisation(own))
+
+
+def weights_digest(name: str) -> str:
+    """SHA-256 of a file of weights, "" where `name` is no file: other names always stand for the same weights."""
+    if not is_named(name) or not Path(name).is_file():
+        return ""
+    digest = hashlib.sha256()
+    with open(name, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def load_encoder(outside: Outside) -> nn.Module:

@@ -86,3 +86,9 @@ def test_which_ceiling_is_used_is_said(script: ModuleType, tmp_path: Path) -> No
 def test_nothing_to_tell(script: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"cifar10_table: no finished cell of cifar10 in .*: name results folders"):
         script.main([str(tmp_path)])
+
+
+def test_a_changed_profile_is_named_beside_its_method(script: ModuleType, tmp_path: Path) -> None:
+    put(tmp_path, script, profile="fast, as published, two")
+    script.main([str(tmp_path), "--out", str(tmp_path)])
+    assert "| scanmix, as published, two | 0 | 80.00 |" in (tmp_path / "cifar10.md").read_text()

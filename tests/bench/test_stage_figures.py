@@ -28,7 +28,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def put(folder: Path, metrics: str | None, **values: Any) -> None:
     cell = {"dataset": "cifar10", "noise": "sym", "rate": 0.9, "method": "scanmix", "seed": 0, "last": 0.725}
-    cell |= {"date": "2026-11-28T03:00:00Z", "minutes": 6.25, **values}
+    cell |= {"date": "2026-11-28T03:00:00Z", "minutes": 6.25, "profile": "auto", **values}
     cell["key"] = f"{cell['method']}-{cell['seed']}"
     (folder / "cells").mkdir(parents=True, exist_ok=True)
     (folder / "cells" / f"{cell['key']}.json").write_text(json.dumps(cell))

@@ -20,7 +20,7 @@ def run(script: str, *arguments: str) -> str:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_runs_go_on_after_what_stopped_them() -> None:
-    printed = run("faults.py", "--only", "kill at half scanmix-", "enospc at half report.csv")
+    printed = run("faults.py", "--only", "kill at half scan-", "enospc at half report.csv")
     assert printed.count("  ok\n") == 2
     assert printed.splitlines()[-1] == "2 faults on cpu, 0 not as they should be"
 

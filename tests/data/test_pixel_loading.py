@@ -206,6 +206,27 @@ def test_full_disk_is_an_error_that_says_what_to_do(
     assert list((tmp_path / "cache").iterdir()) == []
 
 
+def test_an_entry_is_on_the_disk_before_it_is_in_place(
+    mixed: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a power cut could leave its name and pixels that were never written."""
+    flushed, moved = [], []
+    fsync, rename = os.fsync, Path.rename
+
+    def remember(descriptor: int) -> None:
+        flushed.append(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    def check(self: Path, target: Path) -> Path:
+        moved.append({path.stat().st_ino for path in self.iterdir()} <= set(flushed))
+        return rename(self, target)
+
+    monkeypatch.setattr(os, "fsync", remember)
+    monkeypatch.setattr(Path, "rename", check)
+    load_pixels(mixed, SIZE, workers=1, cache_dir=tmp_path / "cache")
+    assert moved == [True]
+
+
 def test_nothing_readable(tmp_path: Path) -> None:
     table = write_table(tmp_path / "t.csv", "file_name,label\na.png,x\nb.png,y\n")
     pixels = load_pixels(read_samples(table), SIZE, workers=1, cache_dir=tmp_path / "cache")

@@ -134,6 +134,9 @@ def test_our_own_csv_comes_in_by_the_same_command(
         ("a.json", '{"a": 1}', "is no Label Studio result, which is a list of tasks"),
         ("a.xml", "<nothing", "is no CVAT result"),
         ("a.xml", "<other/>", "is no CVAT result, since it begins with <other>"),
+        ("a.xml", '<?xml version="1.0" encoding="klingon"?><annotations/>', "is no CVAT result (unknown encoding"),
+        ("a.json", "[" * 100_000, "is no Label Studio result (maximum recursion"),
+        ("a.json", '[{"annotations": []}, {"annotations": [7]}]', "holds a task that is not laid out as"),
         ("a.csv", "x,y\n1,2\n", "is no result that can be read"),
         ("a.csv", "is_label_issue,x\nTrue,2\n", "has no column 'predicted_label'"),
     ],
@@ -145,6 +148,18 @@ def test_other_files_are_refused(
     assert run("import", tmp_path / name, "--run", own_run.folder) == 2
     assert sentence in capsys.readouterr().err
     assert not (own_run.folder / "decisions.sqlite").exists()
+
+
+def test_a_locked_archive_is_refused(own_run: HandoffRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("annotations.xml", "<annotations/>")
+    content = bytearray(path.read_bytes())
+    content[6] |= 1  # the local header says that the file is encrypted
+    content[content.find(b"PK\x01\x02") + 8] |= 1  # and so does the directory
+    path.write_bytes(content)
+    assert run("import", path, "--run", own_run.folder) == 2
+    assert "is no CVAT result (File 'annotations.xml' is encrypted" in capsys.readouterr().err
 
 
 def test_decisions_change_the_report_as_they_say(own_run: HandoffRun, tmp_path: Path) -> None:

@@ -168,6 +168,16 @@ def test_looking_makes_no_file_and_a_broken_file_is_one_sentence(tmp_path: Path)
             use(tmp_path)
 
 
+@pytest.mark.parametrize("name", [DECISIONS, f"{DECISIONS}-wal"])
+def test_decisions_are_not_written_through_a_link(tmp_path: Path, name: str) -> None:
+    elsewhere = tmp_path / "elsewhere.sqlite"
+    elsewhere.touch()
+    (tmp_path / name).symlink_to(elsewhere)
+    with pytest.raises(RunError, match=rf"{name} is a link, which no run makes; remove it and try again$"):
+        open_decisions(tmp_path)
+    assert elsewhere.read_bytes() == b""
+
+
 def test_a_reader_sees_what_an_open_writer_has_stored(tmp_path: Path) -> None:
     with open_decisions(tmp_path) as log:
         log.record(relabel(0), who="ada", source="review")

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,8 +12,10 @@ import pytest
 
 from scanmix_cli.cli.app import main
 from scanmix_cli.engine.lock import LOCK, locked
+from scanmix_cli.engine.progress import Logged
 from scanmix_cli.errors import RunError
 from scanmix_cli.workflow import train as workflow
+from scanmix_cli.workflow.weights import weights_digest
 
 SHORT = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "--no-html"]
 
@@ -170,20 +171,70 @@ def test_a_folder_that_takes_no_files_is_a_sentence(
 def test_data_that_vanish_during_training_are_not_needed_any_more(
     squares: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor is the network: a run talks to nobody."""
-    judge = workflow.judge
+    """Nor is the network: a run makes no socket and asks for no address."""
+    judge, watching = workflow.judge, True
 
     def vanish(*arguments: Any, **named: Any) -> object:
         squares.rename("moved")
         return judge(*arguments, **named)
 
-    def connect(*_: object) -> None:
-        raise AssertionError("a connection was opened")
+    def refuse(event: str, _: tuple) -> None:
+        if watching and event.startswith("socket.") and event != "socket.gethostname":  # the lock's
+            raise AssertionError(event)
 
     monkeypatch.setattr(workflow, "judge", vanish)
-    monkeypatch.setattr(socket.socket, "connect", connect)
-    assert run("train", squares, "--out", "run", "-q", *SHORT[:-1]) == 0
+    sys.addaudithook(refuse)  # for good: none can be taken away
+    code = run("train", squares, "--out", "run", "-q", *SHORT[:-1])
+    watching = False
+    assert code == 0
     assert "data:image" in Path("run/report.html").read_text(encoding="utf-8"), "pictures come from the pixel cache"
+
+
+def test_data_that_vanish_between_two_looks_are_a_sentence(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sound files are told from damaged ones at a small size, before pixels are read at the one that is trained at."""
+    describe, gone = workflow.describe_plan, sorted(squares.rglob("r*.png"))[:2]
+
+    def vanish(*arguments: Any) -> str:
+        for path in gone:
+            path.rename(path.with_suffix(".away"))
+        return describe(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(workflow, "describe_plan", vanish)
+        assert run("train", squares, "--out", "run", "-q", *SHORT, "--image-size", "33") == 3
+    name = gone[0].relative_to(squares).as_posix()
+    assert capsys.readouterr().err == (
+        f"scanmix: 2 image files have vanished or changed while pixels were read, such as {name}; put them back and "
+        "run the command again\n"
+    )
+    for path in gone:
+        path.with_suffix(".away").rename(path)
+    interrupt(monkeypatch, "scanmix_cli.method.methods.pretrain")
+    assert run("train", squares, "--out", "run", "--resume", "-q") == 130, "training begins"
+
+
+def test_a_disk_that_is_full_for_the_first_line_of_the_log(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Logged, _: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Logged, "_write", refuse)
+    assert run("train", squares, "--out", "run", "-q", *SHORT) == 3
+    assert capsys.readouterr().err == (
+        "scanmix: run cannot be written or read (No space left on device); make room and go on with --resume\n"
+    )
+
+
+def test_other_weights_of_the_same_name_are_other_settings(tmp_path: Path) -> None:
+    path = tmp_path / "own.pt"
+    path.write_bytes(b"one")
+    first = weights_digest(str(path))
+    path.write_bytes(b"two")
+    assert first != weights_digest(str(path))
+    assert weights_digest("efficientnet-lite0") == weights_digest("") == ""
 
 
 def test_a_folder_in_use_inside_one_process(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:

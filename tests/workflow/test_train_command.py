@@ -125,6 +125,7 @@ def test_an_interrupt_before_training_leaves_nothing(
             torch.OutOfMemoryError("CUDA out of memory"),
             "cpu ran out of memory in epoch 1 of warmup, with 2 images at a time too; use a smaller --image-size",
         ),
+        (MemoryError("Unable to allocate 20.0 GiB"), "ran out of memory in epoch 1 of warmup; use a smaller --batch"),
         (OSError(28, "No space left on device", "run/x"), "run/x cannot be written or read (No space left on device)"),
     ],
 )

@@ -1,0 +1,46 @@
+"""What the runs of `faults.py` are made of: pictures, outside weights, and settings that lead through every stage."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from safetensors.torch import save_file
+from scanmix_cli.models.registry import build_backbone
+
+_SCHEDULE = """[profile.warmup]
+epochs = 2
+batch_size = 16
+[profile.mixmatch]
+epochs = 3
+batch_size = 8
+[profile.clustering]
+batch_size = 16
+"""
+_CONTRASTIVE = "[profile.contrastive]\nepochs = 2\nbatch_size = 16\n"
+_SCAN = "[profile.scan]\nepochs = 2\nbatch_size = 16\n"
+# The stages of a CPU's own profile, and those that other devices, image sizes and weights bring.
+SETTINGS = {
+    "usual": _CONTRASTIVE + _SCAN + _SCHEDULE,
+    "moco": _CONTRASTIVE + 'objective = "moco"\nqueue_size = 32\n' + _SCAN + _SCHEDULE,
+    "beliefs": _CONTRASTIVE + "[profile.beliefs]\nepochs = 3\nbatch_size = 16\n",
+    "features": '[run]\nweights = "own.safetensors"\nbackbone = "small"\nimage_size = 32\n' + _SCHEDULE,
+}
+
+
+def write_data(folder: Path, images: int) -> None:
+    """Noisy squares of three colours, every fifth under a wrong name."""
+    rng = np.random.default_rng(0)
+    for k in range(images):
+        given = (k + (k % 5 == 4)) % 3
+        pixels = rng.integers(0, 120, (16, 16, 3))
+        pixels[..., k % 3] += 110
+        path = folder / ("red", "green", "blue")[given] / f"{k:05d}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels.astype(np.uint8)).save(path)
+
+
+def write_weights(path: Path) -> None:
+    """Outside weights, of a network that nobody has trained."""
+    torch.manual_seed(0)
+    save_file(build_backbone("small").state_dict(), path)
