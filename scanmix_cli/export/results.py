@@ -200,6 +200,6 @@ def _rows_by_order(table: Table, report: pd.DataFrame) -> list[int]:
 
 def _class_name(cell: str, classes: Sequence[str]) -> str:
     """A class by its name, or by its number as cleanlab counts classes."""
-    if cell not in classes and cell.isdigit() and int(cell) < len(classes):
+    if cell not in classes and cell.isdecimal() and int(cell) < len(classes):
         return classes[int(cell)]
     return cell

@@ -38,6 +38,6 @@ class RowFinder:
 
     def find(self, name: str, number: str = "") -> int | None:
         """The row, None where no row fits or several do."""
-        if number.isdigit() and int(number) < len(self._names) and self._names[int(number)] == name:
+        if number.isdecimal() and int(number) < len(self._names) and self._names[int(number)] == name:
             return int(number)
         return self._rows.get(name)

@@ -31,7 +31,7 @@ from typing import TypeVar
 from scanmix_cli.errors import DataError, RunError
 from scanmix_cli.evidence.verdicts import RELABEL
 from scanmix_cli.files import write_text
-from scanmix_cli.report.choices import Choice, RowFinder
+from scanmix_cli.report.choices import KINDS, Choice, RowFinder
 from scanmix_cli.report.spreadsheet import harmless, restored
 
 DECISIONS = "decisions.sqlite"
@@ -246,6 +246,9 @@ def _standing(db: sqlite3.Connection) -> list[Decision]:
 
 def _decision(found: tuple) -> Decision:
     number, row, name, decision, label, *rest = found
+    sound = isinstance(row, int) and row >= 0 and isinstance(name, bytes) and isinstance(label, bytes)
+    if not sound or decision not in KINDS:
+        raise sqlite3.DataError(f"entry {number} is damaged")
     return Decision(number, row, _text(name), decision, _text(label), *rest)
 
 

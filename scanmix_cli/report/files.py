@@ -180,7 +180,8 @@ def read_report(run_dir: Path) -> pd.DataFrame:
         texts = {restored(name): frame.iloc[:, k].tolist() for k, name in enumerate(frame.columns)}
         columns = {name: _parsed(name, cells) for name, cells in texts.items()}
     except ValueError as error:  # pandas' parsing errors are ValueErrors as well
-        raise DataError(f"{path} is no report of scanmix ({error}): run `scanmix train DATA` again") from error
+        reason = " ".join(str(error).split())
+        raise DataError(f"{path} is no report of scanmix ({reason}): run `scanmix train DATA` again") from error
     missing = [name for name in REPORT_COLUMNS if name not in columns]
     if missing:
         raise DataError(f"{path} has no column `{missing[0]}`: it is no report of this version, so train again")

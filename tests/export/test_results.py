@@ -150,6 +150,12 @@ def test_other_files_are_refused(
     assert not (own_run.folder / "decisions.sqlite").exists()
 
 
+def test_a_number_that_is_no_row_names_none(own_run: HandoffRun, tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text("row,filename,decision,label\n²,nowhere.png,keep,\n", encoding="utf-8")
+    assert run("import", table, "--run", own_run.folder) == 0
+
+
 def test_a_locked_archive_is_refused(own_run: HandoffRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:

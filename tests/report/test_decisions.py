@@ -168,6 +168,19 @@ def test_looking_makes_no_file_and_a_broken_file_is_one_sentence(tmp_path: Path)
             use(tmp_path)
 
 
+@pytest.mark.parametrize("change", ["row = -1", "filename = NULL", "decision = 'burn'", "label = 7"])
+def test_entries_that_nobody_made_here_are_one_sentence(tmp_path: Path, change: str) -> None:
+    with open_decisions(tmp_path) as log:
+        log.record(relabel(0), who="ada", source="review")
+    with closing(sqlite3.connect(tmp_path / DECISIONS)) as db:
+        text = db.execute("SELECT sql FROM sqlite_master WHERE name = 'log'").fetchone()[0].replace(" NOT NULL", "")
+        db.executescript(f"ALTER TABLE log RENAME TO own; {text}; INSERT INTO log SELECT * FROM own")
+        db.execute(f"UPDATE log SET {change}")
+        db.commit()
+    with pytest.raises(RunError, match=r"^the decisions in .* cannot be used \(entry 1 is damaged\): "):
+        read_current(tmp_path)
+
+
 @pytest.mark.parametrize("name", [DECISIONS, f"{DECISIONS}-wal"])
 def test_decisions_are_not_written_through_a_link(tmp_path: Path, name: str) -> None:
     elsewhere = tmp_path / "elsewhere.sqlite"

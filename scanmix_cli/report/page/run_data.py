@@ -93,4 +93,5 @@ def _table(path: Path, **options: Any) -> pd.DataFrame:
     try:
         return pd.read_csv(path, encoding_errors="surrogateescape", **options)
     except ValueError as error:  # pandas' parsing errors are ValueErrors as well
-        raise DataError(f"{path} is no table ({error}): remove it, or run `scanmix train DATA` again") from error
+        reason = " ".join(str(error).split())
+        raise DataError(f"{path} is no table ({reason}): remove it, or run `scanmix train DATA` again") from error
