@@ -23,8 +23,9 @@ from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.evidence.store import EVIDENCE
 from scanmix_cli.evidence.verdicts import KEEP, RELABEL, REVIEW
 from scanmix_cli.files import write_text
-from scanmix_cli.report.files import NOISE_MATRIX, REPORT, SUMMARY, counts, matrix_table
+from scanmix_cli.report.files import REPORT, SUMMARY, counts
 from scanmix_cli.report.html import write_html
+from scanmix_cli.report.matrix_file import NOISE_MATRIX, matrix_table
 from scanmix_cli.report.page.pictures import Sources
 from scanmix_cli.report.page.run_data import read_run
 from scanmix_cli.report.spreadsheet import csv_text

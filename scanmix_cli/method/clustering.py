@@ -29,6 +29,7 @@ class ClusteringStep:
         self.learner, self.images, self.neighbors = learner, images, neighbors.clone()
         self.settings, self.context = settings, context
         self.view = Augmentation(images, settings.view, context)
+        self.bar = images.most_entropy(settings.prior)
         self.captured = context.captured(self.step)
 
     def epoch(self, rows: Tensor, peer_predictions: Tensor) -> dict[str, float]:
@@ -52,6 +53,6 @@ class ClusteringStep:
         with self.context.compute.autocast():
             outputs = forward_groups(net.cluster_logits, net.backbone, inputs, 2)
         first, second = gather(outputs, parts=2).chunk(2)
-        loss = scan_loss(first, second, self.settings.entropy_weight)
+        loss = scan_loss(first, second, self.settings.entropy_weight, self.bar)
         self.context.descend(loss, optimizer, self.learner.legacy_zero_grad)
         return loss.detach()

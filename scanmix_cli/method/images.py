@@ -1,5 +1,6 @@
 """The images a stage trains on, as tensors on the compute device, and the forward pass over all of them."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -46,6 +47,13 @@ class ImageSet:
     def given_prior(self) -> Tensor:
         """Shares of the classes among the given labels, float32 (C,)."""
         return given_prior(self.labels, self.classes)
+
+    def most_entropy(self, prior: str) -> float:
+        """Entropy in nats of the class shares up to which clusters are pulled apart; no bound for a uniform prior."""
+        if prior == "uniform":
+            return math.inf
+        shares = self.given_prior()
+        return float(-(shares * shares.log()).sum())
 
     def view(self, name: str) -> View:
         """The augmentation `name`: uint8 (B, 3, H, W), generator -> float32 (B, 3, size, size), normalised."""

@@ -53,9 +53,15 @@ def mean_entropy(logits: Tensor) -> Tensor:
     return -(mean * mean.clamp_min(SMALLEST).log()).sum()
 
 
-def scan_loss(anchor_logits: Tensor, neighbor_logits: Tensor, entropy_weight: float) -> Tensor:
-    """SCAN loss: consistency of neighbours minus weighted entropy of the anchors' mean prediction; scalar."""
-    return consistency(anchor_logits, neighbor_logits) - entropy_weight * mean_entropy(anchor_logits)
+def scan_loss(
+    anchor_logits: Tensor, neighbor_logits: Tensor, entropy_weight: float, most_entropy: float = math.inf
+) -> Tensor:
+    """SCAN loss: consistency of neighbours minus weighted entropy of the anchors' mean prediction; scalar.
+
+    Entropy above `most_entropy`, in nats, wins nothing: unbalanced classes are not to be cut into even clusters.
+    """
+    entropy = mean_entropy(anchor_logits).clamp_max(most_entropy)
+    return consistency(anchor_logits, neighbor_logits) - entropy_weight * entropy
 
 
 def negative_entropy(logits: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.parallel import divisible, gather, own_share
+from scanmix_cli.method.class_draws import draw_rates, drawn
 from scanmix_cli.method.images import Augmentation, ImageSet, to_layout
 from scanmix_cli.method.learner import Learner
 from scanmix_cli.method.losses import (
@@ -42,10 +43,14 @@ def mix_shares(count: int, alpha: float, context: Context) -> Tensor:
     return torch.maximum(shares, 1 - shares).to(context.device)
 
 
-def cycle(rows: Tensor, wanted: int, context: Context) -> Tensor:
-    """`wanted` row numbers: random orders of `rows` one after another, int64 (wanted,)."""
-    rounds = -(-wanted // len(rows))
-    return torch.cat([rows[context.permutation(len(rows))] for _ in range(rounds)])[:wanted]
+def cycle(rows: Tensor, wanted: int, context: Context, rates: Tensor | None = None) -> Tensor:
+    """`wanted` row numbers: random orders of `rows` one after another, int64 (wanted,); each row as often as its rate
+    (N,) says, once without rates."""
+    rounds: list[Tensor] = []
+    while sum(map(len, rounds)) < wanted:
+        chosen = drawn(rows, rates, context)
+        rounds.append(chosen[context.permutation(len(chosen))])
+    return torch.cat(rounds)[:wanted]
 
 
 class MixMatchStep:
@@ -63,6 +68,10 @@ class MixMatchStep:
         self.posterior = torch.zeros(len(images), device=context.device)
         uniform = settings.prior == "uniform"
         self.prior = uniform_prior(images.classes, context.device) if uniform else images.given_prior()
+        self.rates: Tensor | None = None
+        if settings.class_aware:
+            self.rates = draw_rates(images.labels, images.classes)
+            self.prior = self.prior.sqrt() / self.prior.sqrt().sum()
         self.captured = context.captured(self.step)
 
     def epoch(self, clean: Tensor, noisy: Tensor, posterior: Tensor, since_warmup: float) -> dict[str, float]:
@@ -75,8 +84,8 @@ class MixMatchStep:
         clean, noisy = (clean if len(clean) else noisy), (noisy if len(noisy) else clean)
         batch = divisible(settings.batch_size)
         steps = settings.steps or max(len(clean) // batch, 1)
-        labelled = cycle(clean, steps * batch, context).view(steps, batch)
-        unlabelled = cycle(noisy, steps * batch, context).view(steps, batch)
+        labelled = cycle(clean, steps * batch, context, self.rates).view(steps, batch)
+        unlabelled = cycle(noisy, steps * batch, context, self.rates).view(steps, batch)
         shares = mix_shares(steps, settings.alpha, context)
         weights = torch.tensor(
             [ramp_up(since_warmup + k / steps, settings.lambda_u, settings.rampup) for k in range(steps)],

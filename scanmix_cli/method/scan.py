@@ -5,6 +5,7 @@ evenly used. The epoch kept is the one with the lowest SCAN loss on training ima
 """
 
 import copy
+import math
 
 import torch
 from torch import Tensor
@@ -50,7 +51,7 @@ def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: S
     optimizer = adam(parameters, settings.learning_rate, settings.weight_decay, context)
     view = Augmentation(images, settings.view, context)
     held_out, learned = _set_aside(len(images), settings.held_out_share, context)
-    best = BestState(net)
+    best, bar = BestState(net), images.most_entropy(settings.prior)
 
     def step(anchors: Tensor, partners: Tensor) -> Tensor:
         """One gradient step on images (B, 3, H, W) and a drawn neighbour of each; returns the loss."""
@@ -58,7 +59,7 @@ def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: S
         with context.compute.autocast():
             outputs = forward_groups(net.cluster_logits, net.backbone, inputs, 2)
         first, second = gather(outputs, parts=2).chunk(2)
-        loss = scan_loss(first, second, settings.entropy_weight)
+        loss = scan_loss(first, second, settings.entropy_weight, bar)
         context.descend(loss, optimizer)
         return loss.detach()
 
@@ -70,20 +71,27 @@ def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: S
         total = torch.zeros((), device=context.device)
         for inputs in images.feed(batches, draw_partners(batches, neighbors, None, context)):
             total += captured(*inputs)
-        score = selection_loss(net, images, neighbors, held_out, context)
+        score = selection_loss(net, images, neighbors, held_out, context, bar)
         best.offer(score, net)
         context.log(loss=(total / len(batches)).item(), selection_loss=score)
     net.load_state_dict(best.weights)
     optimizer.zero_grad()  # no gradient of this stage may reach the next optimiser
 
 
-def selection_loss(net: ScanMixNet, images: ImageSet, neighbors: Tensor, rows: Tensor, context: Context) -> float:
+def selection_loss(
+    net: ScanMixNet,
+    images: ImageSet,
+    neighbors: Tensor,
+    rows: Tensor,
+    context: Context,
+    most_entropy: float = math.inf,
+) -> float:
     """SCAN loss (entropy weight 1) of anchors `rows` against all their neighbours, test view."""
     pairs = torch.cat([rows.unsqueeze(1), neighbors[rows]], dim=1)
     needed, places = pairs.unique(return_inverse=True)
     logits = forward_all(net.cluster_logits, net, images, context, needed)
     anchors = logits[places[:, 0]].repeat_interleave(pairs.shape[1] - 1, dim=0)
-    return from_writer(scan_loss(anchors, logits[places[:, 1:].flatten()], SELECTION_ENTROPY_WEIGHT).item)
+    return from_writer(scan_loss(anchors, logits[places[:, 1:].flatten()], SELECTION_ENTROPY_WEIGHT, most_entropy).item)
 
 
 def _set_aside(count: int, share: float, context: Context) -> tuple[Tensor, Tensor]:

@@ -51,6 +51,7 @@ class ScanSettings:
     learning_rate: float = 1e-4
     weight_decay: float = 1e-4
     entropy_weight: float = 5.0
+    prior: Literal["uniform", "given"] = "uniform"  # "given": clusters need be no more even than the given labels
     view: str = "strong"
     held_out_share: float = 0.1  # training images kept aside to choose the epoch; never test images
 
@@ -65,6 +66,7 @@ class WarmupSettings:
     scope: Literal["head", "network"] = "head"  # "head": backbone frozen; "network": everything learns
     confidence_penalty: bool = False  # for asymmetric-type noise
     clip_norm: float = 0.0  # 0: no gradient clipping
+    class_aware: bool = False  # rare classes are drawn more often, in proportion to the root of their given shares
     view: str = "strong"
 
 
@@ -109,7 +111,8 @@ class MixMatchSettings:
     mix_unlabelled: bool = True  # False: the WebVision, Red and Clothing1M variant without the unlabelled loss
     view: str = "weak"
     guess_view: str = ""  # views that labels are guessed from; "": those that are trained on
-    prior: Literal["uniform", "given"] = "uniform"  # "given": shares of the given labels, for unbalanced classes
+    prior: Literal["uniform", "given"] = "uniform"  # "given": shares of the given labels, as they are drawn
+    class_aware: bool = False  # rare classes are drawn more often, in proportion to the root of their given shares
     steps: int = 0  # steps an epoch; 0: one pass over the labelled set
     epoch_images: int = 0  # 0: all; Clothing1M draws a fresh random subset each epoch
 
@@ -123,6 +126,7 @@ class ClusteringSettings:
     momentum: float = 0.9
     weight_decay: float = 5e-4
     entropy_weight: float = 5.0
+    prior: Literal["uniform", "given"] = "uniform"  # "given": clusters need be no more even than the given labels
     view: str = "weak"
     steps: int = 0  # steps an epoch at most; 0: one pass over all images
     shared_momentum: bool = False  # True: one optimiser serves this step and MixMatch, as released

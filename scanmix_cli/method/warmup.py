@@ -6,6 +6,7 @@ from torch import Tensor
 
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.parallel import gather
+from scanmix_cli.method.class_draws import draw_rates, drawn
 from scanmix_cli.method.images import Augmentation, ImageSet
 from scanmix_cli.method.learner import Learner
 from scanmix_cli.method.losses import negative_entropy
@@ -42,6 +43,7 @@ def warm_up(
 ) -> None:
     """Train every learner in place on the labelled images."""
     labelled = images.known.nonzero().squeeze(1)
+    rates = draw_rates(images.labels, images.classes) if settings.class_aware else None
     steps = [WarmupStep(learner, images, settings, context) for learner in learners]
     stateful = {k: v for n, learner in enumerate(learners) for k, v in learner.stateful(f"net{n}").items()}
     for _ in context.epochs("warmup", settings.epochs, **stateful):
@@ -49,7 +51,8 @@ def warm_up(
         for learner, step in zip(learners, steps, strict=True):
             set_rate(learner.optimizer, settings.learning_rate)
             learner.net.train()
-            batches = fixed_order(labelled[context.permutation(len(labelled))], settings.batch_size)
+            rows = drawn(labelled, rates, context)
+            batches = fixed_order(rows[context.permutation(len(rows))], settings.batch_size)
             for rows, inputs in zip(batches, images.feed(batches), strict=True):
                 total += step.captured(rows, *inputs)
                 count += 1

@@ -96,6 +96,19 @@ LARGE = replace(
     beliefs=None,
 )
 
+
+def unbalanced(profile: Profile) -> Profile:
+    """The profile for classes of very different sizes: rare ones are drawn more often, and nothing asks for classes or
+    clusters of one size."""
+    return replace(
+        profile,
+        scan=profile.scan and replace(profile.scan, prior="given"),
+        warmup=replace(profile.warmup, class_aware=True),
+        mixmatch=replace(profile.mixmatch, prior="given", class_aware=True),
+        clustering=profile.clustering and replace(profile.clustering, prior="given"),
+    )
+
+
 # On the features of an encoder that stands still, on any device: an epoch takes seconds, so there are more of them. The
 # backbone, its weights and their normalisation are those of the run; they are filled in by the plan.
 STILL = replace(

@@ -18,15 +18,16 @@ from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW, Verdicts
 from scanmix_cli.files import read_toml, write_text
 from scanmix_cli.report.cleaning import takes_suggestion
 from scanmix_cli.report.economics import errors_curve
+from scanmix_cli.report.matrix_file import NOISE_MATRIX, matrix_table
 from scanmix_cli.report.places import save_places
-from scanmix_cli.report.spreadsheet import csv_text, restored
+from scanmix_cli.report.spreadsheet import restored, write_csv
 from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typed_table
 
 HARDEST = 10  # classes named as the hardest ones
-REPORT, CLEANED, NOISE_MATRIX, BAD_FILES, SUMMARY, CONFIG = (
+READ_AT_ONCE = 50_000  # rows of report.csv as text
+REPORT, CLEANED, BAD_FILES, SUMMARY, CONFIG = (
     "report.csv",
     "cleaned.csv",
-    "noise_matrix.csv",
     "bad_files.csv",
     "summary.json",
     "config.toml",
@@ -46,11 +47,11 @@ def write_run_tables(
 
     summary: what the run adds to summary.json (timings, accuracy, device, seed, ...). Returns all of it as written.
     """
-    write_text(run_dir / REPORT, csv_text(report))
+    write_csv(run_dir / REPORT, report)
     cleaned = cleaned_labels(report)
-    write_text(run_dir / CLEANED, csv_text(cleaned, guard=False))
-    write_text(run_dir / NOISE_MATRIX, csv_text(matrix_table(verdicts.noise_matrix, samples.classes)))
-    write_text(run_dir / BAD_FILES, csv_text(bad_files(report, pixels.messages)))
+    write_csv(run_dir / CLEANED, cleaned, guard=False)
+    write_csv(run_dir / NOISE_MATRIX, matrix_table(verdicts.noise_matrix, samples.classes))
+    write_csv(run_dir / BAD_FILES, bad_files(report, pixels.messages))
     save_places(run_dir, samples)
     whole = {
         "run": str(run_dir),
@@ -137,15 +138,6 @@ def bad_files(report: pd.DataFrame, messages: np.ndarray) -> pd.DataFrame:
     return table.assign(message=pd.Series(np.asarray(messages)[bad], index=table.index, dtype=object))
 
 
-def matrix_table(matrix: np.ndarray, classes: Sequence[str]) -> pd.DataFrame:
-    """First column the true class, then a column per given class; rows and columns in class order."""
-    table = pd.DataFrame({"true_label": pd.Series(list(classes), dtype=object)})
-    # built by position: classes may bear any name, also that of the first column
-    values = pd.DataFrame(matrix)
-    values.columns = pd.Index(list(classes), dtype=object)
-    return pd.concat([table, values], axis=1)
-
-
 def counts(report: pd.DataFrame) -> dict[str, int]:
     """How many rows there are of every kind; the actions are counted over the labelled training images."""
     readable = report["error_code"] == VALID
@@ -176,36 +168,35 @@ def read_report(run_dir: Path) -> pd.DataFrame:
             f"{run_dir} holds no {REPORT}: name the folder of a finished run with `--run`, or run `scanmix train DATA`"
         )
     try:
-        frame = pd.read_csv(path, dtype=object, na_filter=False, encoding_errors="surrogateescape")
-        texts = {restored(name): frame.iloc[:, k].tolist() for k, name in enumerate(frame.columns)}
-        columns = {name: _parsed(name, cells) for name, cells in texts.items()}
+        shared: dict[str, str] = {}  # a class that a million rows name is one text
+        with pd.read_csv(
+            path, dtype=object, na_filter=False, encoding_errors="surrogateescape", chunksize=READ_AT_ONCE
+        ) as chunks:
+            parts = [_typed(chunk, shared) for chunk in chunks]
     except ValueError as error:  # pandas' parsing errors are ValueErrors as well
         reason = " ".join(str(error).split())
         raise DataError(f"{path} is no report of scanmix ({reason}): run `scanmix train DATA` again") from error
-    missing = [name for name in REPORT_COLUMNS if name not in columns]
+    missing = [name for name in REPORT_COLUMNS if name not in parts[0]]
     if missing:
         raise DataError(f"{path} has no column `{missing[0]}`: it is no report of this version, so train again")
-    return typed_table(columns, frame.index)
+    return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
 
 
-def _parsed(name: str, texts: list[str]) -> list[Any]:
+def _typed(chunk: pd.DataFrame, shared: dict[str, str]) -> pd.DataFrame:
+    texts = ((restored(name), chunk.iloc[:, k].tolist()) for k, name in enumerate(chunk.columns))
+    return typed_table({name: _parsed(name, cells, shared) for name, cells in texts}, chunk.index)
+
+
+def _parsed(name: str, texts: list[str], shared: dict[str, str]) -> list[Any]:
     if name in FLAGS:
         return [None if text == "" else text == "True" for text in texts]
     if name in COUNTS:
         return [None if text == "" else int(text) for text in texts]
     if name in NUMBERS:
         return [float("nan") if text == "" else float(text) for text in texts]
-    return [restored(text) for text in texts]
-
-
-def read_noise_matrix(run_dir: Path) -> np.ndarray:
-    """float64 (C, C) of a run folder; DataError where the file is missing or broken."""
-    path = run_dir / NOISE_MATRIX
-    try:
-        table = pd.read_csv(path, dtype=object, na_filter=False, encoding_errors="surrogateescape")
-        return table.iloc[:, 1:].to_numpy().astype(np.float64)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read: name the folder of a finished run with `--run`") from error
+    if name == "filename":
+        return [restored(text) for text in texts]
+    return [shared.setdefault(text, text) for text in map(restored, texts)]
 
 
 def read_settings(run_dir: Path) -> dict[str, Any]:

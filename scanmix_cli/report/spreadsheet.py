@@ -8,9 +8,14 @@ take away exactly one.
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import pandas as pd
+
+from scanmix_cli.files import write_file
+
+BLOCK = 20_000  # rows of text at once
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _GUARDED = re.compile(r"'+[=+\-@\t\r]")
@@ -37,6 +42,19 @@ def csv_text(frame: pd.DataFrame, *, guard: bool = True) -> str:
     cells = [_cells(frame.iloc[:, k], guard) for k in range(frame.shape[1])]
     lines = [",".join(header), *(",".join(row) for row in zip(*cells, strict=True))]
     return "\n".join(lines) + "\n"
+
+
+def write_csv(path: Path, frame: pd.DataFrame, *, guard: bool = True) -> None:
+    """`csv_text` into a file, BLOCK rows at a time: the text of a million rows is never in memory as a whole."""
+
+    def write(file: BinaryIO) -> None:
+        for start in range(0, max(len(frame), 1), BLOCK):
+            text = csv_text(frame.iloc[start : start + BLOCK], guard=guard)
+            lines = text if start == 0 else text[len(header) :]
+            file.write(lines.encode("utf-8", "surrogateescape"))
+
+    header = csv_text(frame.iloc[:0], guard=guard)
+    write_file(path, write)
 
 
 def _cells(column: pd.Series, guard: bool) -> list[str]:

@@ -10,18 +10,24 @@ from scanmix_cli.data.samples import Samples
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What the plan looks at: training images, classes, median of the images' short sides in pixels."""
+    """What the plan looks at: training images, classes, median of the images' short sides in pixels, and how many times
+    more given labels name the commonest class than the rarest one that any names."""
 
     images: int
     classes: int
     short_side: int
+    imbalance: float = 1.0
 
 
 def facts_of(samples: Samples, pixels: Pixels) -> DataFacts:
     """What the plan needs to know, from the readable training images."""
     rows = train_rows(samples, pixels)
     short = pixels.source_sizes[rows].min(axis=1)
-    return DataFacts(len(rows), len(samples.classes), int(np.median(short)))
+    labels = samples.label_ids()[rows]
+    counts = np.bincount(labels[labels >= 0])
+    used = counts[counts > 0]
+    imbalance = float(used.max() / used.min()) if len(used) else 1.0
+    return DataFacts(len(rows), len(samples.classes), int(np.median(short)), imbalance)
 
 
 def train_rows(samples: Samples, pixels: Pixels) -> np.ndarray:

@@ -26,6 +26,7 @@ from scanmix_cli.workflow.weights import choose_outside, is_named
 
 SAFETY = 0.85  # share of a time budget that training may plan with; the rest is decoding, judging, writing
 BELIEF_IMAGES = 1_000  # a class: fewer give weak features, and beliefs of weak features doubt right labels
+UNBALANCED = 5.0  # times the rarest class that the commonest has; noise alone makes little of that
 LARGEST_SMALL = 64  # pixels a side; above it MoCo-v2 and a ResNet-50 take over, as in the paper
 STILL_SIZE = 192  # a good part of what weights for 224 pixels can see, at three quarters of the cost
 STILL_SHARE = 0.6  # of a time budget, at most, for these features where pictures may be smaller
@@ -130,6 +131,9 @@ def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tupl
         profile = start_from(profile, request)
         why_size += f", features of {request.weights}"
     profile = _with_epochs(profile, facts.images, compute)
+    if facts.imbalance >= UNBALANCED:
+        profile = fast.unbalanced(profile)
+        why_size += f", the commonest class {facts.imbalance:.0f} times the rarest"
     place = "a GPU" if compute.accelerated else "a CPU"
     return profile, f"{facts.images} images of {facts.classes} classes, {why_size}, on {place}"
 

@@ -10,7 +10,8 @@ from report_run import CLASSES, Run, write_run
 
 from scanmix_cli.errors import DataError, RunError, SettingsError
 from scanmix_cli.files import write_text
-from scanmix_cli.report.files import cleaned_labels, read_noise_matrix, read_report, read_settings, read_summary
+from scanmix_cli.report.files import cleaned_labels, read_report, read_settings, read_summary
+from scanmix_cli.report.matrix_file import read_noise_matrix
 
 
 def test_report_is_read_back_as_it_was(run: Run, run_dir: Path) -> None:

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.store import EVIDENCE, load_evidence
 from scanmix_cli.report.decided import read_decided_report
-from scanmix_cli.report.files import BAD_FILES, read_noise_matrix, read_settings, read_summary
+from scanmix_cli.report.files import BAD_FILES, read_settings, read_summary
+from scanmix_cli.report.matrix_file import read_noise_matrix
 from scanmix_cli.report.spreadsheet import restored
 
 METRICS = "metrics.csv"
@@ -24,7 +26,7 @@ class RunData:
 
     report: pd.DataFrame  # as `read_decided_report` returns it
     summary: dict[str, Any]
-    noise_matrix: np.ndarray  # float64 (C, C): row = true class, column = given class
+    noise_matrix: np.ndarray | csr_array  # float64 (C, C): row = true class, column = given class
     settings: dict[str, Any] = field(default_factory=dict)  # the nested table of config.toml
     bad_files: pd.DataFrame = field(default_factory=pd.DataFrame)  # filename, error_code, message
     metrics: pd.DataFrame = field(default_factory=pd.DataFrame)  # a row per stage and epoch

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import coo_array, csr_array
 
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.samples import TRAIN
@@ -67,16 +68,14 @@ def matrix_rows(matrix: np.ndarray, classes: Sequence[str], suspects: pd.DataFra
     ]
 
 
-def confusions(matrix: np.ndarray, classes: Sequence[str]) -> list[dict[str, Any]]:
+def confusions(matrix: np.ndarray | csr_array, classes: Sequence[str]) -> list[dict[str, Any]]:
     """The largest entries off the diagonal that show as more than 0.0 %; classes by name and number."""
-    off = off_diagonal(matrix)
-    order = np.argsort(-off, axis=None, kind="stable")[:CONFUSIONS]
-    pairs = [divmod(int(at), len(classes)) for at in order]
-    return [
-        {"true": classes[t], "given": classes[g], "true_id": t, "given_id": g, "p": float(off[t, g])}
-        for t, g in pairs
-        if off[t, g] >= SMALLEST
-    ]
+    entries = coo_array(matrix)
+    true, given = entries.coords
+    shown_at = np.flatnonzero((true != given) & (entries.data >= SMALLEST))
+    largest = shown_at[np.argsort(-entries.data[shown_at], kind="stable")[:CONFUSIONS]]
+    found = zip(true[largest].tolist(), given[largest].tolist(), entries.data[largest].tolist(), strict=True)
+    return [{"true": classes[t], "given": classes[g], "true_id": t, "given_id": g, "p": p} for t, g, p in found]
 
 
 def off_diagonal(matrix: np.ndarray) -> np.ndarray:
