@@ -59,8 +59,8 @@ def _alike(prints: np.ndarray, images: np.ndarray, rows: np.ndarray) -> Iterator
     near = _nearest(shape, min((CANDIDATES if len(shape) <= MANY else FEWER) + 1, len(shape)))
     one = np.repeat(np.arange(len(near)), near.shape[1])
     pairs = np.stack([one, near.ravel()])
-    pairs = np.unique(np.sort(pairs[:, (pairs[0] != pairs[1]) & (pairs[1] >= 0)], axis=0), axis=1)
-    pairs = with_contrast[pairs]
+    low, high = np.sort(pairs[:, (pairs[0] != pairs[1]) & (pairs[1] >= 0)], axis=0)
+    pairs = with_contrast[np.stack(np.divmod(np.unique(low * len(near) + high), len(near)))]
     fine = images.shape[-1] >= _SMALLEST and _telling(images, rows, pairs)
     for start in range(0, pairs.shape[1], _BLOCK):
         left, right = pairs[:, start : start + _BLOCK]

@@ -69,7 +69,7 @@ class Evidence:
             self.given_probability_sum += share
             self.posterior_sum += np.where(known, view.posterior, 0.0)
             self.disagreement_sum += known & (predicted != labels)
-            self.probability_sum += view.probabilities.astype(np.float32)
+            self.probability_sum += view.probabilities.astype(np.float32, copy=False)
             predictions.append(predicted)
             shares.append(share)
         self.consensus_sum += np.all(np.stack(predictions) == predictions[0], axis=0)

@@ -61,7 +61,11 @@ def leave_one_out(features: np.ndarray, labels: np.ndarray, classes: int, seed: 
         predicted = fit.predict(features[some], given, ridge)
         trials += [(likelihood(softmax(s * predicted), given), ridge, s) for s in SHARPNESS]
     _, ridge, sharpness = max(trials)
-    return softmax(sharpness * fit.predict(features, labels, ridge)).astype(np.float32)
+    result = np.empty((len(labels), classes), np.float32)
+    for start in range(0, len(labels), BLOCK):
+        part = slice(start, start + BLOCK)
+        result[part] = softmax(sharpness * fit.predict(features[part], labels[part], ridge))
+    return result
 
 
 class _Fit:

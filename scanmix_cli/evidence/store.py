@@ -1,6 +1,5 @@
 """`evidence.npz` of a run folder: what stands behind the verdicts, for the page and for judging again."""
 
-import io
 import zipfile
 import zlib
 from pathlib import Path
@@ -9,7 +8,7 @@ import numpy as np
 
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.evidence import Evidence
-from scanmix_cli.files import write_bytes
+from scanmix_cli.files import write_file
 
 EVIDENCE = "evidence.npz"
 
@@ -44,9 +43,7 @@ def save_evidence(
     }
     if neighbors is not None:
         arrays["neighbors"] = neighbors.astype(np.int32)
-    content = io.BytesIO()
-    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
-    write_bytes(path, content.getvalue())
+    write_file(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
 
 
 def load_evidence(path: Path) -> dict[str, np.ndarray]:

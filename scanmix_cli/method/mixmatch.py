@@ -64,7 +64,7 @@ class MixMatchStep:
         self.view = self.guess_view = Augmentation(images, settings.view, context)
         if settings.guess_view:
             self.guess_view = Augmentation(images, settings.guess_view, context)
-        self.one_hot = nn.functional.one_hot(images.labels.clamp_min(0), images.classes).float()
+        self.classes = torch.arange(images.classes, device=context.device)
         self.posterior = torch.zeros(len(images), device=context.device)
         uniform = settings.prior == "uniform"
         self.prior = uniform_prior(images.classes, context.device) if uniform else images.given_prior()
@@ -138,5 +138,6 @@ class MixMatchStep:
         x, x2, u, u2 = gather(own, parts=4).float().softmax(1).chunk(4)
         peer_u, peer_u2 = gather(peer, parts=2).float().softmax(1).chunk(2)
         q_u = co_guess((u, u2), (peer_u, peer_u2), temperature)
-        q_x = co_refine(self.one_hot[labelled], self.posterior[labelled], (x, x2), temperature)
+        given = (self.images.labels[labelled].unsqueeze(1) == self.classes).float()  # all at once would be N x C
+        q_x = co_refine(given, self.posterior[labelled], (x, x2), temperature)
         return torch.cat([q_x, q_x, q_u, q_u])

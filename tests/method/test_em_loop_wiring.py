@@ -244,7 +244,8 @@ def test_targets_trust_the_given_label_as_far_as_the_peer_does() -> None:
     targets = step.targets(inputs, labelled)
     with torch.no_grad():
         guess, other = torch.cat([own(view) for view in inputs.chunk(4)]).softmax(1), peer(inputs).softmax(1)
-    expected = torch.cat([step.one_hot[labelled[:4]], guess[4:8]])
+    given = torch.nn.functional.one_hot(IMAGES.labels[labelled[:4]], IMAGES.classes)
+    expected = torch.cat([given.float(), guess[4:8]])
     torch.testing.assert_close(targets[:8], expected)
     torch.testing.assert_close(targets[8:16], expected)
     torch.testing.assert_close(targets[16:24], (guess[16:24] + other[16:24]) / 2)

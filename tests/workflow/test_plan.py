@@ -44,6 +44,18 @@ def test_auto_keeps_its_schedule_at_the_size_it_was_made_for_and_bends_it_elsewh
     assert many.mixmatch.epochs >= 3
 
 
+def test_unbalanced_classes_are_drawn_by_their_shares() -> None:
+    even, reason = plan.choose_profile(Request(), replace(TYPICAL, imbalance=4.9), CPU)
+    assert even.mixmatch.prior == "uniform"
+    assert not even.warmup.class_aware
+    assert "rarest" not in reason
+    uneven, reason = plan.choose_profile(Request(), replace(TYPICAL, imbalance=9.6), CPU)
+    assert uneven == fast.unbalanced(even)
+    assert "the commonest class 10 times the rarest" in reason
+    official = plan.choose_profile(Request(profile="official"), replace(TYPICAL, imbalance=100.0), CPU)[0]
+    assert official == OFFICIAL["cifar10"]
+
+
 def test_beliefs_are_for_a_gpu_and_many_small_images_a_class() -> None:
     def loop(compute: Compute, images: int, side: int) -> BeliefSettings | None:
         facts = plan.DataFacts(images, 10, side)

@@ -86,18 +86,20 @@ def copies(report: pd.DataFrame, image_of: ImageOf) -> dict[str, Any]:
     """Sets of identical or nearly identical images: those whose labels differ first, then those that reach from
     training into the held-out part."""
     member = report[report["duplicate_set"].notna()]
-    sets = []
-    for number, rows in member.groupby("duplicate_set", sort=True):
-        labels = sorted({label for label in rows["given_label"] if label})
-        leak = rows["split"].nunique() > 1 and (rows["split"] == TRAIN).any()
-        sets.append((number, rows, len(labels) > 1, bool(leak)))
-    sets.sort(key=lambda entry: (not entry[2], not entry[3], entry[0]))
+    number = member["duplicate_set"].astype(np.int64)
+    sets = pd.DataFrame(index=pd.Index(np.unique(number)))
+    labels = member["given_label"].mask(member["given_label"] == "")  # blank labels contradict nothing
+    sets["conflict"] = labels.groupby(number).nunique() > 1
+    in_train = member["split"] == TRAIN
+    sets["leak"] = (member["split"].groupby(number).nunique() > 1) & in_train.groupby(number).any()
+    first = sets.sort_values(["conflict", "leak"], ascending=False, kind="stable").head(SETS)
+    shown_sets = [(member[number == at], bool(facts.conflict), bool(facts.leak)) for at, facts in first.iterrows()]
     return {
         "checked": bool(report["is_exact_duplicate_issue"].notna().any()),
         "sets": len(sets),
         "images": len(member),
-        "conflicts": sum(conflict for _, _, conflict, _ in sets),
-        "leaks": sum(leak for _, _, _, leak in sets),
+        "conflicts": int(sets["conflict"].sum()),
+        "leaks": int(sets["leak"].sum()),
         "shown": [
             {
                 "conflict": conflict,
@@ -106,7 +108,7 @@ def copies(report: pd.DataFrame, image_of: ImageOf) -> dict[str, Any]:
                 "more": len(rows) - SET_IMAGES,
                 "images": [thumbnail(row, image_of) for row in rows.head(SET_IMAGES).itertuples()],
             }
-            for _, rows, conflict, leak in sets[:SETS]
+            for rows, conflict, leak in shown_sets
         ],
     }
 
