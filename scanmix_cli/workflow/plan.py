@@ -131,7 +131,7 @@ def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tupl
         profile = start_from(profile, request)
         why_size += f", features of {request.weights}"
     profile = _with_epochs(profile, facts.images, compute)
-    if facts.imbalance >= UNBALANCED:
+    if facts.imbalance >= UNBALANCED and profile.encoder != "still":  # there the prior is the given shares anyway
         profile = fast.unbalanced(profile)
         why_size += f", the commonest class {facts.imbalance:.0f} times the rarest"
     place = "a GPU" if compute.accelerated else "a CPU"
