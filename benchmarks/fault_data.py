@@ -8,6 +8,7 @@ from PIL import Image
 from safetensors.torch import save_file
 from scanmix_cli.models.registry import build_backbone
 
+_PUBLISHED = "[profile]\nbeliefs = false\n"
 _SCHEDULE = """[profile.warmup]
 epochs = 2
 batch_size = 16
@@ -19,10 +20,10 @@ batch_size = 16
 """
 _CONTRASTIVE = "[profile.contrastive]\nepochs = 2\nbatch_size = 16\n"
 _SCAN = "[profile.scan]\nepochs = 2\nbatch_size = 16\n"
-# The stages of a CPU's own profile, and those that other devices, image sizes and weights bring.
+# The stages of the published loop, and those that other devices, image sizes and weights bring.
 SETTINGS = {
-    "usual": _CONTRASTIVE + _SCAN + _SCHEDULE,
-    "moco": _CONTRASTIVE + 'objective = "moco"\nqueue_size = 32\n' + _SCAN + _SCHEDULE,
+    "usual": _PUBLISHED + _CONTRASTIVE + _SCAN + _SCHEDULE,
+    "moco": _PUBLISHED + _CONTRASTIVE + 'objective = "moco"\nqueue_size = 32\n' + _SCAN + _SCHEDULE,
     "beliefs": _CONTRASTIVE + "[profile.beliefs]\nepochs = 3\nbatch_size = 16\n",
     "features": '[run]\nweights = "own.safetensors"\nbackbone = "small"\nimage_size = 32\n' + _SCHEDULE,
 }

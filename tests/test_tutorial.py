@@ -47,6 +47,7 @@ def short(profile: Profile) -> Profile:
         scan=replace(profile.scan, epochs=2),
         warmup=replace(profile.warmup, epochs=2),
         mixmatch=replace(profile.mixmatch, epochs=2),
+        beliefs=profile.beliefs and replace(profile.beliefs, epochs=2),
     )
 
 
@@ -80,4 +81,4 @@ def test_every_block_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert seen == {"python", "console", "text"}  # blocks of text need a server or a package that is not installed
     told = capsys.readouterr().out
     assert "24 training images" in told or "23 training images" in told
-    assert re.search(r"\(\d+, 256\) embeddings of \d+ files", told)
+    assert re.search(r"\(\d+, 128\) embeddings of \d+ files", told)

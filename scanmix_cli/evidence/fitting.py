@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from scanmix_cli.evidence.belief_worth import DOUBT, goodness, leaning, worth
 from scanmix_cli.evidence.noise_model import NoiseModel
 from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.witnesses import Witnesses
@@ -17,7 +18,6 @@ HUMBLE = 3.0  # a higher rate must be so much likelier (in log-likelihood) to be
 SURE = 3.0  # a freer model must foretell unseen labels better by so many standard errors
 A_CLASS = 20  # images to fit a class, fewer leave no freedom to the classes
 RAISED = 3.0  # the odds of a wrong label, at most, by the neighbours' given labels alone
-SHARPER = 1.6  # exponent of mean beliefs
 DROP = Z**2 / 2  # of the log-likelihood within the 90 % interval of one parameter: half the 0.9 quantile of chi-square
 REFITTED = 25  # steps in which the witnesses get used to another rate
 NO_RATE = 1e-4  # stands for no wrong label at all
@@ -82,17 +82,19 @@ def fit_noise(witnesses: Witnesses, seed: int) -> Fitted:
 
 
 def _fit_beliefs(data: Data) -> Fitted:
-    """Beliefs are taken at their word: the image's own label had no part in them, and a sure classifier with wrong
-    labels explains even noise no better than a vague one with right labels.
+    """Beliefs are taken at their word, for what it is worth (`belief_worth`): the image's own label had no part in
+    them, and a sure classifier with wrong labels explains even noise no better than a vague one with right labels.
 
-    But a mean over epochs is vaguer than each of them, by how much is not known: half the difference that it makes is
-    part of the error.
+    Half the difference that a weight DOUBT times smaller or larger makes is part of the error.
     """
-    literal, model = (_freed(_first_fit(*data, word=word), data) for word in (1.0, SHARPER))
-    rate = _expected_rate(model, *data)
-    error, none_wrong = _spread_of_rate(model, data)
-    error = float(np.hypot(error, (rate - _expected_rate(literal, *data)) / 2))
-    return Fitted(model, model.stiffness < EVEN, rate, error, none_wrong)
+    features, labels, _ = data
+    good = goodness(np.exp(features[0]), labels)
+    words = (worth(good) / DOUBT, worth(good), worth(good) * DOUBT)
+    fits = [_freed(_first_fit(*data, word=w, lean=leaning(features[0], labels, w, good)), data) for w in words]
+    lower, rate, upper = (_expected_rate(fit, *data) for fit in fits)
+    error, none_wrong = _spread_of_rate(fits[1], data)
+    gap = max(abs(rate - lower), abs(upper - rate))
+    return Fitted(fits[1], fits[1].stiffness < EVEN, rate, float(np.hypot(error, gap / 2)), none_wrong)
 
 
 def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:
@@ -103,11 +105,19 @@ def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:
     return labelled if len(labelled) <= most else np.sort(generator.choice(labelled, most, replace=False))
 
 
-def _first_fit(features: np.ndarray, labels: np.ndarray, ambiguity: np.ndarray, *, word: float = 0.0) -> NoiseModel:
+def _first_fit(
+    features: np.ndarray,
+    labels: np.ndarray,
+    ambiguity: np.ndarray,
+    *,
+    word: float = 0.0,
+    lean: np.ndarray | float = 0.0,
+) -> NoiseModel:
     """All classes alike. The likelihood has more than one hill: of the tops found from several starts, the one with the
     fewest wrong labels of those that are about as high as the highest."""
     stiffness = EVEN if features.shape[2] <= FREE_CLASSES else np.inf
-    starts = (NoiseModel.even(len(features), features.shape[2], rate, stiffness, word=word) for rate in STARTS)
+    settings = (len(features), features.shape[2])
+    starts = (NoiseModel.even(*settings, rate, stiffness, word=word, lean=lean) for rate in STARTS)
     fits = [start.fitted(features, labels, ambiguity, steps=40) for start in starts]
     scores = [fit.score(features, labels, ambiguity) for fit in fits]
     high = [fit for fit, score in zip(fits, scores, strict=True) if score >= max(scores) - HUMBLE]
@@ -125,7 +135,7 @@ def _refitted(model: NoiseModel, data: Data, steps: int) -> NoiseModel:
     classes = len(model.bias)
     chosen = features[0].argmax(axis=1)
     rate = float(np.clip((chosen != labels).mean(), 0.01, 0.99))
-    again = NoiseModel.even(len(features), classes, rate, model.stiffness, model.sloped, model.word)
+    again = NoiseModel.even(len(features), classes, rate, model.stiffness, model.sloped, model.word, model.lean)
     if not model.alike:
         seen = np.bincount(chosen * classes + labels, minlength=classes**2).reshape(classes, classes)
         again = replace(again, spread_logits=np.log(seen + 1.0))

@@ -42,16 +42,25 @@ class NoiseModel:
     stiffness: float  # how strongly the noise of all classes is held to be alike, in images; inf: entirely
     sloped: bool  # whether noise may depend on the image
     word: float = 0.0  # weight near which witnesses are taken at their word; 0: they are tempered at will
+    lean: np.ndarray | float = 0.0  # float64 (C,): bias near which they are then
 
     @classmethod
     def even(
-        cls, witnesses: int, classes: int, rate: float, stiffness: float, sloped: bool = False, word: float = 0.0
+        cls,
+        witnesses: int,
+        classes: int,
+        rate: float,
+        stiffness: float,
+        sloped: bool = False,
+        word: float = 0.0,
+        lean: np.ndarray | float = 0.0,
     ) -> "NoiseModel":
         """Wrong labels of this rate, the same for all classes and images, to every other class alike."""
         log_weights = np.where(np.arange(witnesses) > 0, -1.5, np.log(word or 1.0))
         level = float(np.log(rate / (1 - rate)))
         zeros = np.zeros(classes)
-        return cls(log_weights, zeros, level, 0.0, zeros, np.zeros((classes, classes)), stiffness, sloped, word)
+        none = np.zeros((classes, classes))
+        return cls(log_weights, zeros + lean, level, 0.0, zeros, none, stiffness, sloped, word, lean)
 
     @property
     def alike(self) -> bool:
@@ -151,9 +160,9 @@ class NoiseModel:
         pull = np.subtract(after, before, out=before)
         overlaps = [np.einsum("ij,ij->i", pull, f).sum(dtype=np.float64) for f in features]
         tight, loose = (WORD_PRECISION * images,) * 2 if self.word else (1.0, BIAS_PRECISION * images)
-        pull_weights = self.log_weights - np.log(self.word or 1.0)
+        pull_weights, pull_bias = self.log_weights - np.log(self.word or 1.0), self.bias - self.lean
         value = np.log(likelihood).sum()
-        value -= 0.5 * (tight * (pull_weights**2).sum() + loose * (self.bias**2).sum())
+        value -= 0.5 * (tight * (pull_weights**2).sum() + loose * (pull_bias**2).sum())
         gradient = [np.exp(self.log_weights) * overlaps - tight * pull_weights, _column_sums(pull) - loose * self.bias]
         value += self._prior_of_noise()
         if noise:

@@ -163,11 +163,12 @@ def _rates(
 
 def _cautious(p_mislabeled: np.ndarray, rate: NoiseRate) -> np.ndarray:
     """float64 (N,): p_mislabeled as it would be at the low end of the noise rate's interval, a tenth of the estimate at
-    least, where that end is below DOUBTFUL and the estimate small.
+    least, where that end is below a third of the estimate, or below DOUBTFUL and the estimate small.
 
     Labels that may be nearly all right must be accused by more than the rate.
     """
-    if rate.low >= DOUBTFUL or not 0 < rate.estimate < 3 * DOUBTFUL:
+    small = rate.low < DOUBTFUL and rate.estimate < 3 * DOUBTFUL
+    if rate.estimate <= 0 or not (small or rate.low < rate.estimate / 3):
         return p_mislabeled
     low = max(rate.low, rate.estimate / 10)
     factor = low / (1 - low) * (1 - rate.estimate) / rate.estimate

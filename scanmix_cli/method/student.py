@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from scanmix_cli.engine.checkpoints import Stateful
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.parts import halving
 from scanmix_cli.method.beliefs import ridge_head
 from scanmix_cli.method.images import ImageSet, forward_all, to_layout
 from scanmix_cli.method.networks import fixed_order, sgd
@@ -82,13 +83,17 @@ def renew_statistics(net: ScanMixNet, images: ImageSet, context: Context) -> Non
     norms = [module for module in net.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
     usual = [norm.momentum for norm in norms]
     view = images.view("test")
-    batches = fixed_order(context.permutation(len(images)), STATISTICS_BATCH)[:STATISTICS_BATCHES]
-    net.train()
-    with torch.no_grad(), context.compute.autocast():
+
+    def measure(size: int) -> None:
+        batches = fixed_order(context.permutation(len(images)), size)[:STATISTICS_BATCHES]
         for k, (pixels,) in enumerate(images.feed(batches), start=1):
             for norm in norms:
                 norm.momentum = 1 / k  # so that the running value is the mean of the batches'
             net.features(to_layout(view(pixels, None)))
+
+    net.train()
+    with torch.no_grad(), context.compute.autocast():
+        halving(measure, STATISTICS_BATCH, context.relief.parts, "statistics")
     for norm, momentum in zip(norms, usual, strict=True):
         norm.momentum = momentum
     net.eval()

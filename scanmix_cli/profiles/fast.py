@@ -67,7 +67,7 @@ CPU = replace(
         guess_view="weak",
     ),
     clustering=ClusteringSettings(batch_size=128),
-    beliefs=None,
+    beliefs=BeliefSettings(epochs=24, batch_size=32, learning_rate=0.03, view="weak", networks=1),
     supervised=SupervisedSettings(epochs=40, batch_size=64, learning_rate=0.03),
 )
 
@@ -128,5 +128,6 @@ STILL = replace(
         guess_view="weak",
         prior="given",
     ),
+    beliefs=None,
     encoder="still",
 )

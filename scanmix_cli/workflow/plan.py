@@ -25,7 +25,6 @@ from scanmix_cli.workflow.schedule import fit_budget, fit_epochs, scale_epochs, 
 from scanmix_cli.workflow.weights import choose_outside, is_named
 
 SAFETY = 0.85  # share of a time budget that training may plan with; the rest is decoding, judging, writing
-BELIEF_IMAGES = 1_000  # a class: fewer give weak features, and beliefs of weak features doubt right labels
 UNBALANCED = 5.0  # times the rarest class that the commonest has; noise alone makes little of that
 LARGEST_SMALL = 64  # pixels a side; above it MoCo-v2 and a ResNet-50 take over, as in the paper
 STILL_SIZE = 192  # a good part of what weights for 224 pixels can see, at three quarters of the cost
@@ -124,8 +123,6 @@ def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tupl
         base, size = fast.STILL, STILL_SIZE
     elif size > LARGEST_SMALL and compute.accelerated:
         base = fast.LARGE
-    elif facts.images < BELIEF_IMAGES * facts.classes:
-        base = replace(base, beliefs=None)
     profile = resized(replace(base, name=request.profile), size)
     if is_named(request.weights):
         profile = start_from(profile, request)

@@ -65,7 +65,7 @@ def fit_epochs(profile: Profile, facts: DataFacts, allowed: float) -> Profile:
     shortest = replace(shortest, mixmatch=replace(shortest.mixmatch, epochs=1))
     needed = sum(stage_seconds(shortest, facts, 1.0).values())
     whole = needed <= allowed or facts.images <= LEAST_DRAWN
-    if whole or profile.encoder == "still" or profile.beliefs is not None:
+    if whole or profile.encoder == "still":
         return profile
     share = (allowed - LOOKS * FORWARD_SHARE * facts.images) / needed
     return in_parts(profile, max(int(share * facts.images), LEAST_DRAWN))

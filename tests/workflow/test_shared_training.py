@@ -64,7 +64,9 @@ def test_a_killed_process_ends_the_run_with_one_sentence_and_the_run_goes_on(
         "launch",
         lambda count, program, *rest: launch(count, [sys.executable, str(KILLED), *program[3:]], *rest),
     )
-    Path("short.toml").write_text("[profile.scan]\nepochs = 2\n[profile.warmup]\nepochs = 2\n")
+    Path("short.toml").write_text(
+        "[profile]\nbeliefs = false\n[profile.scan]\nepochs = 2\n[profile.warmup]\nepochs = 2\n"
+    )
     given = ["train", "data", "--out", "shared", *OPTIONS, "--gpus", "2"]
     assert run(*given) == 3
     told = capfd.readouterr().err

@@ -47,7 +47,7 @@ def test_a_folder_becomes_a_complete_run_folder(squares: Path, capsys: pytest.Ca
     hits = sum(row["predicted_label"] == row["given_label"] for row in held_out)
     assert summary["accuracy"]["test_accuracy"] == pytest.approx(hits / 12, abs=1e-6)
     stages = [row["stage"] for row in rows(Path("run/metrics.csv"))]
-    assert list(dict.fromkeys(stages)) == ["simclr", "neighbors", "scan", "warmup", "scanmix"]
+    assert list(dict.fromkeys(stages)) == ["simclr", "scanmix"]
     assert capsys.readouterr().out == ""
 
 
@@ -123,9 +123,9 @@ def test_an_interrupt_before_training_leaves_nothing(
     [
         (
             torch.OutOfMemoryError("CUDA out of memory"),
-            "cpu ran out of memory in epoch 1 of warmup, with 2 images at a time too; use a smaller --image-size",
+            "cpu ran out of memory in epoch 1 of scanmix, with 2 images at a time too; use a smaller --image-size",
         ),
-        (MemoryError("Unable to allocate 20.0 GiB"), "ran out of memory in epoch 1 of warmup; use a smaller --batch"),
+        (MemoryError("Unable to allocate 20.0 GiB"), "ran out of memory in epoch 1 of scanmix; use a smaller --batch"),
         (OSError(28, "No space left on device", "run/x"), "run/x cannot be written or read (No space left on device)"),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_failed_run_says_where_and_how_to_go_on(
     def fail(*_: object, **__: object) -> None:
         raise failure
 
-    monkeypatch.setattr("scanmix_cli.method.warmup.WarmupStep.step", fail)
+    monkeypatch.setattr("scanmix_cli.method.belief_step.BeliefStep.step", fail)
     assert run("train", squares, "--out", "run", *SHORT) == 3
     assert sentence in capsys.readouterr().err
 
@@ -309,7 +309,7 @@ def test_an_interrupt_keeps_the_state_and_tells_how_to_go_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("scanmix_cli.method.methods.warm_up", stop)
+        patch.setattr("scanmix_cli.method.methods.run_belief_loop", stop)
         assert run("train", squares, "--out", "run", *SHORT) == 130
     again = f"scanmix train {squares} --out run {' '.join(SHORT)} --resume"
     assert capsys.readouterr().err == (f"scanmix: interrupted; what was done so far is kept, go on with `{again}`\n")
