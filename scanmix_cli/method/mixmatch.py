@@ -138,6 +138,7 @@ class MixMatchStep:
         x, x2, u, u2 = gather(own, parts=4).float().softmax(1).chunk(4)
         peer_u, peer_u2 = gather(peer, parts=2).float().softmax(1).chunk(2)
         q_u = co_guess((u, u2), (peer_u, peer_u2), temperature)
-        given = (self.images.labels[labelled].unsqueeze(1) == self.classes).float()  # all at once would be N x C
+        labels = self.images.labels[labelled].clamp_min(0)
+        given = (labels.unsqueeze(1) == self.classes).float()  # all at once would be N x C
         q_x = co_refine(given, self.posterior[labelled], (x, x2), temperature)
         return torch.cat([q_x, q_x, q_u, q_u])
