@@ -15,7 +15,7 @@ from scanmix_cli.evidence.noise_rate import LEVEL
 from scanmix_cli.evidence.verdicts import DROP, RELABEL, REVIEW
 from scanmix_cli.report.export import records
 from scanmix_cli.report.files import BAD_FILES, CLEANED, REPORT
-from scanmix_cli.report.page.words import kind_of_noise, nothing_wrong
+from scanmix_cli.report.page.words import kind_of_noise, nothing_wrong, too_unsure
 
 ACTION_STYLES = {"relabel": "yellow", "review": "cyan", "drop": "red"}
 PANEL_WIDTH = 78
@@ -94,6 +94,8 @@ def closing_panel(summary: dict[str, Any]) -> str:
         lines.append(looks)
     if counts["labelled"] and nothing_wrong(summary):
         lines.append("nothing much looks wrong with the labels")
+    elif counts["labelled"] and too_unsure(summary):
+        lines.append("too little was learned to tell wrong labels: more images, epochs or outside weights help")
     elif sentence := kind_of_noise(summary):
         lines.append(sentence.lower().rstrip("."))
     accuracy = summary.get("accuracy", {}).get("test_accuracy")

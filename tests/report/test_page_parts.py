@@ -45,6 +45,20 @@ def test_the_rate_in_words(share: float, words: str) -> None:
     assert headline({"noise_rate": {"estimate": share}, "counts": {"labelled": 0}}) == "There is no label to judge"
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "issues", "words"),
+    [
+        (0.0, 0.19, 5, "Hardly any label looks wrong"),
+        (0.0, 0.2, 5, "Too little was learned to tell wrong labels"),
+        (0.1, 0.5, 5, "Too little was learned to tell wrong labels"),
+        (0.1, 0.5, 6, "About one label in four looks wrong"),
+    ],
+)
+def test_a_rate_that_few_issues_bear_out(low: float, high: float, issues: int, words: str) -> None:
+    rate = {"estimate": 0.25, "low": low, "high": high}
+    assert headline({"noise_rate": rate, "counts": {"labelled": 1000, "label_issues": issues}}) == words
+
+
 def test_the_verdict_counts_one_and_none_correctly() -> None:
     summary = make_page_run().summary
     one = summary["counts"] | {"label_issues": 1, "relabel": 0, "review": 1, "drop": 0}

@@ -164,3 +164,11 @@ def test_closing_panel_of_labels_that_may_all_be_right() -> None:
     lines = closing_panel(SUMMARY | {"counts": counts, "noise_rate": rate, "noise_kind": "uniform: ..."}).splitlines()
     assert lines[3] == "nothing much looks wrong with the labels"
     assert not any("uniform" in line for line in lines)
+
+
+def test_closing_panel_of_a_classifier_that_cannot_tell() -> None:
+    counts = dict.fromkeys(SUMMARY["counts"], 0) | {"labelled": 1000, "label_issues": 5, "review": 5}
+    rate = {"estimate": 0.26, "low": 0.0, "high": 0.47}
+    lines = closing_panel(SUMMARY | {"counts": counts, "noise_rate": rate, "noise_kind": "uniform: ..."}).splitlines()
+    assert lines[3] == "too little was learned to tell wrong labels: more images, epochs or outside weights help"
+    assert not any("uniform" in line for line in lines)

@@ -6,6 +6,7 @@ from scanmix_cli.data.wording import counted
 
 STEPS = ((0.005, "Hardly any label looks wrong"), (0.02, "A few labels look wrong"))
 MAY_BE_RIGHT = 0.05  # low end of the noise rate, below which only suspects say that something is wrong
+MAY_BE_WRONG = 0.2  # high end of the noise rate, from which a list of no suspects says nothing
 MANY = (
     (0.55, "Most labels look wrong"),
     (0.45, "About half of the labels look wrong"),
@@ -26,6 +27,8 @@ def headline(summary: dict[str, Any]) -> str:
     share = summary["noise_rate"]["estimate"]
     if nothing_wrong(summary):
         return STEPS[0][1]
+    if too_unsure(summary):
+        return "Too little was learned to tell wrong labels"
     for bar, sentence in STEPS:
         if share < bar:
             return sentence
@@ -37,16 +40,27 @@ def headline(summary: dict[str, Any]) -> str:
 
 
 def nothing_wrong(summary: dict[str, Any]) -> bool:
-    """The noise rate may well be small, and hardly any label is an issue."""
+    """The noise rate may well be small and cannot be large, and hardly any label is an issue."""
+    rate = summary["noise_rate"]
+    return _few_issues(summary) and rate["low"] < MAY_BE_RIGHT and rate["high"] < MAY_BE_WRONG
+
+
+def too_unsure(summary: dict[str, Any]) -> bool:
+    """Many labels may be wrong, but hardly any can be called so: the classifier is weak."""
+    return _few_issues(summary) and summary["noise_rate"]["high"] >= MAY_BE_WRONG
+
+
+def _few_issues(summary: dict[str, Any]) -> bool:
+    """Hardly any label is an issue, in a run that tells the interval of the noise rate."""
     counts = summary["counts"]
-    low = summary["noise_rate"].get("low")
-    return low is not None and low < MAY_BE_RIGHT and counts["label_issues"] <= STEPS[0][0] * counts["labelled"]
+    known = summary["noise_rate"].get("low") is not None
+    return known and counts["label_issues"] <= STEPS[0][0] * counts["labelled"]
 
 
 def kind_of_noise(summary: dict[str, Any]) -> str:
     """How labels go wrong, as a sentence; nothing where hardly any does or the run did not say."""
     kind = summary.get("noise_kind", "")
-    if not kind or nothing_wrong(summary) or summary["noise_rate"]["estimate"] < STEPS[0][0]:
+    if not kind or nothing_wrong(summary) or too_unsure(summary) or summary["noise_rate"]["estimate"] < STEPS[0][0]:
         return ""
     return f"{kind[0].upper()}{kind[1:]}."
 
