@@ -15,6 +15,7 @@ GOOD, WEAK = 1.6, 0.6  # exponents of mean beliefs in good and in weak features
 ASSURED, UNSURE = 0.72, 0.6  # assurance from which they count as good, and up to which as weak
 DOUBT = 1.5  # the factor by which an exponent may be off
 SUREST, FEWEST = 0.05, 20  # the surest share of the images, at least so many
+MOST = 0.5
 
 
 def goodness(beliefs: np.ndarray, labels: np.ndarray) -> float:
@@ -30,12 +31,13 @@ def worth(good: float) -> float:
 
 def assurance(beliefs: np.ndarray, labels: np.ndarray) -> float:
     """The larger of two signs of good features, both in 0..1: how sure beliefs (n, C) are on average, and how often
-    they name the given label, as a share of how often the surest of them do."""
+    they name the given label, as a share of how often the surest of them do, if those do in MOST cases: where even the
+    surest do not, they may be no better than the others."""
     largest = beliefs.max(axis=1)
     named = beliefs.argmax(axis=1) == labels
     surest = np.argsort(-largest, kind="stable")[: max(int(SUREST * len(labels)), FEWEST)]
     among = float(named[surest].mean())
-    return max(float(largest.mean()), min(float(named.mean()) / among, 1.0) if among else 0.0)
+    return max(float(largest.mean()), min(float(named.mean()) / among, 1.0) if among > MOST else 0.0)
 
 
 def leaning(evidence: np.ndarray, labels: np.ndarray, weight: float, good: float) -> np.ndarray:
