@@ -84,7 +84,8 @@ def judge(
     counts = count_truth(labels, truth)
     rank = scores.ranks(p_mislabeled, labelled)
     rate, by_class = _rates(p_mislabeled, labels, truth.shape[1], fitted)
-    issue = issues(p_mislabeled, rank, threshold) & issues(_cautious(p_mislabeled, rate), rank, threshold)
+    cautious = _cautious(p_mislabeled, rate, evidence.beliefs)
+    issue = issues(p_mislabeled, rank, threshold) & issues(cautious, rank, threshold)
     suggested = suggest(labels, truth, issue)
     p_suggested = truth[np.arange(len(truth)), suggested].astype(np.float64)
     fits = _fits(witnesses)
@@ -161,14 +162,15 @@ def _rates(
     return estimate_noise_rate(own, error, none_wrong), by_class
 
 
-def _cautious(p_mislabeled: np.ndarray, rate: NoiseRate) -> np.ndarray:
+def _cautious(p_mislabeled: np.ndarray, rate: NoiseRate, beliefs: bool) -> np.ndarray:
     """float64 (N,): p_mislabeled as it would be at the low end of the noise rate's interval, a tenth of the estimate at
-    least, where that end is below a third of the estimate, or below DOUBTFUL and the estimate small.
+    least, where that end is below DOUBTFUL and the estimate small, or, of beliefs, below a third of the estimate.
 
-    Labels that may be nearly all right must be accused by more than the rate.
+    Labels that may be nearly all right must be accused by more than the rate. Beliefs in weak features are vague about
+    it at any rate, while for other witnesses a wide interval comes of what they agree on least.
     """
     small = rate.low < DOUBTFUL and rate.estimate < 3 * DOUBTFUL
-    if rate.estimate <= 0 or not (small or rate.low < rate.estimate / 3):
+    if rate.estimate <= 0 or not (small or (beliefs and rate.low < rate.estimate / 3)):
         return p_mislabeled
     low = max(rate.low, rate.estimate / 10)
     factor = low / (1 - low) * (1 - rate.estimate) / rate.estimate

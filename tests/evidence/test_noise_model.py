@@ -161,8 +161,13 @@ def test_labels_that_may_be_right_are_accused_by_more_than_the_rate() -> None:
     low, estimate = 0.02, 0.08
     factor = (low / 0.98) / (estimate / 0.92)
     odds = np.array([0.0, 4.0, 99.0]) * factor
-    assert _cautious(p, NoiseRate(estimate, low, 0.14)) == pytest.approx(odds / (1 + odds))
-    assert _cautious(p, NoiseRate(0.08, 0.06, 0.1)) is p, "there surely are wrong labels"
+    assert _cautious(p, NoiseRate(estimate, low, 0.14), False) == pytest.approx(odds / (1 + odds))
+    assert _cautious(p, NoiseRate(0.08, 0.06, 0.1), False) is p, "there surely are wrong labels"
+    wide = NoiseRate(0.3, 0.09, 0.5)
+    assert _cautious(p, wide, False) is p
+    odds = np.array([0.0, 4.0, 99.0]) * (0.09 / 0.91) / (0.3 / 0.7)
+    assert _cautious(p, wide, True) == pytest.approx(odds / (1 + odds)), "beliefs may be of weak features"
+    assert _cautious(p, NoiseRate(0.3, 0.11, 0.5), True) is p
 
 
 def test_mistakes_in_pairs_are_named() -> None:
