@@ -158,17 +158,16 @@ def test_closing_panel_says_what_a_look_at_the_list_brings() -> None:
     assert line == "wrong labels expected among the first 25: 22, 50: 45, 100: 90, 240: 216, 250: 225"
 
 
-def test_closing_panel_of_labels_that_may_all_be_right() -> None:
+@pytest.mark.parametrize(
+    ("high", "words"),
+    [
+        (0.08, "nothing much looks wrong with the labels"),
+        (0.47, "too little was learned to tell wrong labels: more images, epochs or outside weights help"),
+    ],
+)
+def test_closing_panel_where_hardly_a_label_is_suspect(high: float, words: str) -> None:
     counts = dict.fromkeys(SUMMARY["counts"], 0) | {"labelled": 1000, "label_issues": 5, "review": 5}
-    rate = {"estimate": 0.04, "low": 0.0, "high": 0.08}
+    rate = {"estimate": 0.04, "low": 0.0, "high": high}
     lines = closing_panel(SUMMARY | {"counts": counts, "noise_rate": rate, "noise_kind": "uniform: ..."}).splitlines()
-    assert lines[3] == "nothing much looks wrong with the labels"
-    assert not any("uniform" in line for line in lines)
-
-
-def test_closing_panel_of_a_classifier_that_cannot_tell() -> None:
-    counts = dict.fromkeys(SUMMARY["counts"], 0) | {"labelled": 1000, "label_issues": 5, "review": 5}
-    rate = {"estimate": 0.26, "low": 0.0, "high": 0.47}
-    lines = closing_panel(SUMMARY | {"counts": counts, "noise_rate": rate, "noise_kind": "uniform: ..."}).splitlines()
-    assert lines[3] == "too little was learned to tell wrong labels: more images, epochs or outside weights help"
+    assert lines[3] == words
     assert not any("uniform" in line for line in lines)
