@@ -15,7 +15,7 @@ GOOD, WEAK = 1.6, 0.6  # exponents of mean beliefs in good and in weak features
 ASSURED, UNSURE = 0.72, 0.6  # assurance from which they count as good, and up to which as weak
 DOUBT = 1.5  # the factor by which an exponent may be off
 SUREST, FEWEST = 0.05, 20  # the surest share of the images, at least so many
-MOST = 0.5
+MOST = 0.5  # of the surest name the given label, or that sign says nothing
 
 
 def goodness(beliefs: np.ndarray, labels: np.ndarray) -> float:

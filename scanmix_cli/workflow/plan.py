@@ -130,6 +130,8 @@ def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tupl
     profile = _with_epochs(profile, facts.images, compute)
     if facts.imbalance >= UNBALANCED and profile.encoder != "still":  # there the prior is the given shares anyway
         profile = fast.unbalanced(profile)
+        if not compute.accelerated:  # few images of rare classes lose every vote of their neighbours (docs/large.md)
+            profile = replace(profile, beliefs=None)
         why_size += f", the commonest class {facts.imbalance:.0f} times the rarest"
     place = "a GPU" if compute.accelerated else "a CPU"
     return profile, f"{facts.images} images of {facts.classes} classes, {why_size}, on {place}"

@@ -50,7 +50,8 @@ def test_unbalanced_classes_are_drawn_by_their_shares() -> None:
     assert not even.warmup.class_aware
     assert "rarest" not in reason
     uneven, reason = plan.choose_profile(Request(), replace(TYPICAL, imbalance=9.6), CPU)
-    assert uneven == fast.unbalanced(even)
+    assert uneven == replace(fast.unbalanced(even), beliefs=None)
+    assert plan.choose_profile(Request(), replace(TYPICAL, imbalance=9.6), GPU)[0].beliefs is not None
     assert "the commonest class 10 times the rarest" in reason
     official = plan.choose_profile(Request(profile="official"), replace(TYPICAL, imbalance=100.0), CPU)[0]
     assert official == OFFICIAL["cifar10"]
