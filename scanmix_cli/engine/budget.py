@@ -33,18 +33,21 @@ class Budget:
         share = self.shares.pop(stage, 0.0)
         self.stage_seconds = left * share / total if total > 0 else left
 
-    def epochs(self, finished: int, planned: int) -> int:
+    def epochs(self, finished: int, planned: int, preparation: float = 0.0) -> int:
         """How many epochs the current stage will have, its least at least, given those finished since it started.
 
-        The first epoch is no measure of the others: on a GPU it compiles and records. Where a second one like it still
-        fits, the schedule stays as planned until that one is timed.
+        `preparation`: seconds of compiling and recording among those that it took. They are not of the stage's share,
+        which may be too small for them, but of the whole. The first epoch is no measure of the others: where a second
+        one like it still fits, the schedule stays as planned until that one is timed.
         """
         if self.end is None or finished == 0:
             return planned
-        elapsed = self.clock() - self.stage_began
+        now = self.clock()
+        elapsed = now - self.stage_began - preparation
+        left = min(self.stage_seconds - elapsed, self.end - now)
         if finished == 1:
             self.first_epoch = elapsed
-            return planned if 2 * elapsed <= self.stage_seconds else min(planned, self.stage_least)
+            return planned if elapsed <= left else min(planned, self.stage_least)
         later = (elapsed - self.first_epoch) / (finished - 1)
-        affordable = finished + int((self.stage_seconds - elapsed) / max(later, 1e-9))
+        affordable = finished + int(left / max(later, 1e-9))
         return min(planned, max(affordable, finished, self.stage_least))

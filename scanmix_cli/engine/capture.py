@@ -1,5 +1,6 @@
 """A training step recorded once as a CUDA graph and replayed: small batches are then not bound by kernel launches."""
 
+import time
 import warnings
 from collections.abc import Callable
 
@@ -16,12 +17,16 @@ class CapturedStep:
     """`step(*tensors) -> Tensor` with fixed shapes; on CUDA recorded after a few eager calls, elsewhere called as is.
 
     The step must not synchronise with the host, and draws randomness only from `generator`. The returned tensor is
-    overwritten by the next call. Messages between processes (NCCL) are recorded with the rest.
+    overwritten by the next call. Messages between processes (NCCL) are recorded with the rest. `prepared` is told the
+    seconds from the first call to the end of recording, compiling included.
     """
 
-    def __init__(self, step: Step, generator: torch.Generator) -> None:
-        self.step, self.generator = step, generator
+    def __init__(
+        self, step: Step, generator: torch.Generator, prepared: Callable[[float], None] = lambda seconds: None
+    ) -> None:
+        self.step, self.generator, self.prepared = step, generator, prepared
         self.calls, self.recordable = 0, True
+        self.began = 0.0
         self.graph: torch.cuda.CUDAGraph | None = None
         self.inputs: tuple[Tensor, ...] = ()
         self.output = torch.empty(0)
@@ -30,6 +35,7 @@ class CapturedStep:
         if self.generator.device.type != "cuda" or not self.recordable:
             return self.step(*inputs)
         if self.graph is None:
+            self.began = self.began or time.monotonic()
             self.calls += 1
             if self.calls <= EAGER_CALLS:
                 return self._on_side_stream(inputs)
@@ -43,6 +49,7 @@ class CapturedStep:
                 if world() > 1:
                     reason = str(error).strip().partition("\n")[0][:200]
                     warnings.warn(f"steps are not recorded and slower: {type(error).__name__}: {reason}", stacklevel=2)
+            self.prepared(time.monotonic() - self.began)
             if not self.recordable:
                 return self.step(*inputs)
         elif any(kept.shape != given.shape for kept, given in zip(self.inputs, inputs, strict=True)):

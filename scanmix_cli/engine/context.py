@@ -92,6 +92,7 @@ class Context:
         self.history, self.relief = MetricRows(), Relief()
         self.stage, self.place = "", "the beginning"  # where the run is, for messages: "epoch 3 of scanmix"
         self._values: dict[str, float] = {}
+        self._preparation = 0.0  # seconds in the current stage
         self._kept: dict[str, torch.Tensor] = {}
         self._captured: weakref.WeakSet[PartedStep] = weakref.WeakSet()
         self._good: Snapshot | None = None  # the stage's last state with finite numbers
@@ -125,6 +126,10 @@ class Context:
             return function
         return CompiledFunction(function, self.reporter.message)
 
+    def add_preparation(self, seconds: float) -> None:
+        """Compiling and recording took so long, which is no measure of the epochs to come."""
+        self._preparation += seconds
+
     def permutation(self, count: int) -> torch.Tensor:
         """A random order of `count` rows, int64 on the device, or the first `most` of it."""
         return torch.randperm(count, generator=self.generator, device=self.device)[: self.most or None]
@@ -154,7 +159,7 @@ class Context:
         rate, at most twice a stage; RunError after that.
         """
         self.budget.start(stage)
-        self.stage, saved = stage, time.monotonic()
+        self.stage, saved, self._preparation = stage, time.monotonic(), 0.0
         stateful = {**stateful, "metrics": self.history, "relief": self.relief}
         restored = self.checkpoints.restore(stage, stateful, self.generator)
         first, planned = restored or (0, planned)
@@ -174,7 +179,8 @@ class Context:
                 self._go_back(stateful)
                 continue
             index += 1
-            total = first + from_writer(partial(self.budget.epochs, index - first, planned - first))
+            length = partial(self.budget.epochs, index - first, planned - first, self._preparation)
+            total = first + from_writer(length)
             self._record(stage, index, total, time.monotonic() - epoch_began)
             self._good = None  # two at once would take twice the memory
             self._good = Snapshot.take(index, total if index >= total else planned, stateful, self.generator)

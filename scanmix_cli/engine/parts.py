@@ -67,12 +67,12 @@ class PartedStep:
 
     def __init__(self, step: Step, context: "Context", summable: bool = True) -> None:
         self.step, self.context, self.summable = step, context, summable
-        self.captured = CapturedStep(step, context.generator)
+        self.captured = CapturedStep(step, context.generator, context.add_preparation)
         self.name = getattr(step, "__qualname__", "step")  # both learners' steps share it: one finding serves for both
 
     def forget(self) -> None:
         """What was recorded is no longer true: optimisers have other state."""
-        self.captured = CapturedStep(self.step, self.context.generator)
+        self.captured = CapturedStep(self.step, self.context.generator, self.context.add_preparation)
 
     def __call__(self, *inputs: Tensor) -> Tensor:
         while True:

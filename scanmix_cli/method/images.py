@@ -55,9 +55,10 @@ class ImageSet:
         shares = self.given_prior()
         return float(-(shares * shares.log()).sum())
 
-    def view(self, name: str) -> View:
-        """The augmentation `name`: uint8 (B, 3, H, W), generator -> float32 (B, 3, size, size), normalised."""
-        return build_view(name, self.size, self.mean, self.std)
+    def view(self, name: str, crop: float = 1.0) -> View:
+        """The augmentation `name`: uint8 (B, 3, H, W), generator -> float32 (B, 3, S, S), normalised; S is `crop` times
+        the size of the images."""
+        return build_view(name, round(self.size * crop), self.mean, self.std)
 
     def subset(self, rows: Tensor) -> "ImageSet":
         """The images `rows`, int64 (n,), in that order."""
@@ -90,8 +91,8 @@ class Augmentation:
     processes draw those of the whole batch, and see only their share of its images.
     """
 
-    def __init__(self, images: ImageSet, name: str, context: Context, compiled: bool = True) -> None:
-        view = images.view(name)
+    def __init__(self, images: ImageSet, name: str, context: Context, compiled: bool = True, crop: float = 1.0) -> None:
+        view = images.view(name, crop)
         self.name, self.draws = name, view.draws
         self.generator = context.generator
         pays = compiled and name in COMPILED_VIEWS and len(images) >= COMPILED_FROM

@@ -73,7 +73,7 @@ def train_moco(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSetti
     batch_size = divisible(min(settings.batch_size, len(used)))
     size = max(settings.queue_size // batch_size, 1) * batch_size
     queue = KeyQueue(min(size, max(len(used) // batch_size, 1) * batch_size), 128, context.generator)
-    view = Augmentation(images, settings.view, context, compiled=False)
+    view = Augmentation(images, settings.view, context, compiled=False, crop=settings.crop)
 
     def step(pixels: Tensor) -> Tensor:
         """One gradient step on images (B, 3, H, W), a query and a key view each; returns the loss."""

@@ -28,6 +28,7 @@ class ContrastiveSettings:
     temperature: PositiveFloat = 0.1
     symmetric: bool = False  # False: only first views are anchors, as in the release
     view: str = "simclr"
+    crop: PositiveFloat = 1.0  # side of the views, in image sizes: small ones make cheap epochs
     queue_size: PositiveInt = 65536  # MoCo only
     key_momentum: float = 0.999  # MoCo only
     max_images: int = 0  # 0: all; Clothing1M pre-trains on 100,000

@@ -15,7 +15,7 @@ from scanmix_cli.models.network import ContrastiveNet
 def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSettings, context: Context) -> None:
     """Train `net` in place; labels are not used."""
     optimizer = sgd(list(net.parameters()), settings.learning_rate, settings.momentum, settings.weight_decay, context)
-    view = Augmentation(images, settings.view, context)
+    view = Augmentation(images, settings.view, context, crop=settings.crop)
 
     def step(pixels: Tensor) -> Tensor:
         """One gradient step on images (B, 3, H, W), two views each; returns the loss."""

@@ -85,7 +85,8 @@ def stage_seconds(profile: Profile, facts: DataFacts, cost: float) -> dict[str, 
     passes: dict[str, float] = {}
     if profile.contrastive is not None:
         used = min(drawn, profile.contrastive.max_images or n)
-        passes[profile.contrastive.objective] = 2.0 * used * profile.contrastive.epochs
+        area = profile.contrastive.crop**2  # of a view, in images
+        passes[profile.contrastive.objective] = 2.0 * area * used * profile.contrastive.epochs
     if profile.beliefs is not None:
         views = 2.0 * drawn + 3 * FORWARD_SHARE * n  # trained on; looked at, with the statistics before
         passes["scanmix"] = profile.beliefs.networks * views * profile.beliefs.epochs

@@ -90,3 +90,18 @@ def test_the_least_epochs_of_a_stage_are_kept_however_late_it_is(clock: Clock, p
     assert run(budget, clock, 10, 10.0) == 1
     budget.start("scanmix")
     assert run(budget, clock, planned, 10.0) == expected
+
+
+def test_compiling_and_recording_are_no_measure_of_the_epochs_to_come(clock: Clock) -> None:
+    """SCAN has 20 of 100 s; 30 s of preparation are not of its share, and the last stage pays for them."""
+    budget = Budget(100.0, {"scan": 1.0, "scanmix": 4.0}, clock)
+    budget.start("scan")
+    clock.now += 31.0
+    assert budget.epochs(1, 50, preparation=30.0) == 50
+    clock.now += 1.0
+    assert budget.epochs(2, 50, preparation=30.0) == 20
+    clock.now += 18.0
+    assert budget.epochs(20, 50, preparation=30.0) == 20
+    budget.start("scanmix")
+    assert run(budget, clock, 1000, 5.0) == 10
+    assert clock.now == 100 + 100

@@ -25,6 +25,27 @@ def test_no_label_reaches_pretraining_mining_or_scan(profile: methods.Profile) -
         assert torch.equal(second.nets[0].state_dict()[name], value), name
 
 
+@pytest.mark.parametrize("profile", [toy_profile(1), shrink(OFFICIAL["webvision"], 1, 16)], ids=["SimCLR", "MoCo"])
+def test_contrastive_views_may_be_smaller_than_the_images(
+    profile: methods.Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trained on at half the size, then looked at whole."""
+    assert profile.contrastive is not None
+    sizes: list[int] = []
+    original = methods.contrastive_net
+
+    def watched(*arguments: object) -> torch.nn.Module:
+        net = original(*arguments)  # type: ignore[arg-type]
+        net.backbone.register_forward_pre_hook(lambda _, inputs: sizes.append(inputs[0].shape[-1]))
+        return net
+
+    monkeypatch.setattr(methods, "contrastive_net", watched)
+    images = toy_images(32)
+    train("scan", replace(profile, contrastive=replace(profile.contrastive, crop=0.5)), images)
+    assert sizes[0] == images.size // 2
+    assert sizes[-1] == images.size
+
+
 def test_neighbors_are_mined_once_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
     original = methods.mine_neighbors

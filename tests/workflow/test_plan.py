@@ -128,6 +128,13 @@ def test_stage_seconds_count_every_pass_of_an_image() -> None:
     assert seconds["scanmix"] == pytest.approx(2 * network * 2)
 
 
+def test_a_view_costs_as_much_as_its_area() -> None:
+    whole = OFFICIAL["cifar10"]
+    assert whole.contrastive is not None
+    half = replace(whole, contrastive=replace(whole.contrastive, crop=0.5))
+    assert schedule.stage_seconds(half, plan.DataFacts(1000, 10, 32), 1.0)["simclr"] == 2 * 1000 * 500 / 4
+
+
 def test_a_profile_on_beliefs_is_planned_by_its_own_epochs() -> None:
     profile = replace(OFFICIAL["cifar10"], beliefs=BeliefSettings(epochs=10, networks=2))
     seconds = schedule.stage_seconds(profile, plan.DataFacts(1000, 10, 32), 1.0)
