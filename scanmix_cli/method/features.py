@@ -48,7 +48,7 @@ class FeatureSet(ImageSet):
 
     pixels: Tensor
 
-    def view(self, name: str) -> Any:
+    def view(self, name: str, crop: float = 1.0) -> Any:
         return FeatureView(name, self.pixels.shape[2])
 
     def mean_features(self) -> Tensor:
