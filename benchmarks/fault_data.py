@@ -15,16 +15,18 @@ batch_size = 16
 [profile.mixmatch]
 epochs = 3
 batch_size = 8
+steps = 0
 [profile.clustering]
 batch_size = 16
 """
-_CONTRASTIVE = "[profile.contrastive]\nepochs = 2\nbatch_size = 16\n"
+_SIMCLR = '[profile.contrastive]\nobjective = "simclr"\nepochs = 2\nbatch_size = 16\n'
+_MOCO = _SIMCLR.replace("simclr", "moco") + "queue_size = 32\n"
 _SCAN = "[profile.scan]\nepochs = 2\nbatch_size = 16\n"
 # The stages of the published loop, and those that other devices, image sizes and weights bring.
 SETTINGS = {
-    "usual": _PUBLISHED + _CONTRASTIVE + _SCAN + _SCHEDULE,
-    "moco": _PUBLISHED + _CONTRASTIVE + 'objective = "moco"\nqueue_size = 32\n' + _SCAN + _SCHEDULE,
-    "beliefs": _CONTRASTIVE + "[profile.beliefs]\nepochs = 3\nbatch_size = 16\n",
+    "published": _PUBLISHED + _SIMCLR + _SCAN + _SCHEDULE,
+    "moco": _PUBLISHED + _MOCO + _SCAN + _SCHEDULE,
+    "beliefs": _SIMCLR + "[profile.beliefs]\nepochs = 3\nbatch_size = 16\n",
     "features": '[run]\nweights = "own.safetensors"\nbackbone = "small"\nimage_size = 32\n' + _SCHEDULE,
 }
 

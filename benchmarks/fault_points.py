@@ -32,11 +32,11 @@ class Fault:
     action: str
     place: str
     number: int = 1
-    settings: str = "usual"
+    settings: str = "published"
 
     def __str__(self) -> str:
         time = f", time {self.number}" if self.number > 1 else ""
-        return f"{self.action} at {self.place}{time}" + (f" ({self.settings})" if self.settings != "usual" else "")
+        return f"{self.action} at {self.place}{time} ({self.settings})"
 
 
 class Trigger:

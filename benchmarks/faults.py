@@ -1,9 +1,10 @@
 """Kill a small run at every stage, in the middle of steps and of writing, go on with --resume, compare what comes out;
 full and broken disks, too little memory and numbers that are not finite beside it.
 
-    python benchmarks/faults.py                              # CPU: about 70 kills; reports must be equal byte for byte
-    python benchmarks/faults.py --device cuda --few          # GPU: a point a stage, scores within a tolerance
+    python benchmarks/faults.py                              # CPU: 200 faults; reports must be equal byte for byte
+    python benchmarks/faults.py --device cuda --few          # GPU: a few points a stage, scores within a tolerance
     python benchmarks/faults.py --device cuda --too-large    # GPU: batches that do not fit by far
+    python benchmarks/faults.py --seconds 300 --results t.csv    # as many as begin within that time; again: the rest
 
 Needs Linux and nothing but the package: the pictures are made here. Expected: every line says ok; else exit code 1.
 Every run is a process of its own, forked from one that has imported everything.
@@ -13,74 +14,27 @@ import argparse
 import csv
 import importlib
 import os
+import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from fault_data import SETTINGS, write_data, write_weights
+from fault_list import CACHE, STAGES, few_points, kill_points, other_faults
 from fault_points import LASTING, Fault, arm, narrow
 
 # On a GPU sums are not taken in the same order every time: scores may differ, on average over the images, by three
 # times what two undisturbed runs differ by, or by this.
 TOLERANCE = 0.02
-STAGES = ("simclr", "scan", "warmup", "scanmix")
-CACHE = ("append", "half images.npy", "half records.npz", "half notes.json")  # places in a cache of the run's own
-OTHERS = (("moco", "moco"), ("scanmix", "beliefs"), ("scanmix", "features"))  # stage and settings
+LONGEST = 480  # seconds; a run that takes longer is stuck
+LARGE = ("beliefs", "published", "moco")  # settings whose stages are tried with batches that do not fit
 EXACT = ("report.csv", "cleaned.csv", "noise_matrix.csv", "bad_files.csv", "evidence.npz", "model/model.safetensors")
-
-
-def kill_points() -> list[Fault]:
-    """All over a run: steps, epochs, what lies between the stages, and files half written, whole, in place."""
-    places = [
-        ("append", 20),
-        ("half images.npy", 1),
-        ("half notes.json", 1),
-        ("call workflow.train.make_plan", 1),
-        ("half config.toml", 1),
-        ("renamed config.toml", 1),
-    ]
-    places += [("half identity.json", 1), ("call method.methods.mine_neighbors", 1), ("call workflow.train.judge", 1)]
-    places += [(f"step {stage}", number) for stage in STAGES for number in (1, 2)]
-    places += [(f"epoch {stage}", number) for stage in STAGES for number in (1, 2)] + [("epoch neighbors", 1)]
-    places += [(f"{moment} {stage}-", 2) for stage in STAGES for moment in ("half", "rename", "renamed")]
-    places += [("half neighbors-", 1), ("half kept-neighbors", 1), ("renamed kept-gate", 1), ("half kept-gate", 1)]
-    places += [("step scanmix", 10), ("half metrics.csv", 5), ("half evidence.npz", 1), ("half model.safetensors", 1)]
-    places += [("half model.onnx", 1), ("half model.json", 1), ("half report.csv", 1), ("rename report.csv", 1)]
-    places += [("renamed report.csv", 1), ("half cleaned.csv", 1), ("half summary.json", 1), ("half report.html", 1)]
-    places += [("half latest", 1)]
-    faults = [Fault("kill", *place) for place in places]
-    for stage, settings in OTHERS:
-        places = [(f"step {stage}", 2), (f"epoch {stage}", 2), (f"half {stage}-", 2), (f"renamed {stage}-", 1)]
-        faults += [Fault("kill", *place, settings) for place in places]
-    places = [("epoch embedding", 1), ("half kept-features", 1), ("renamed kept-features", 1)]
-    return faults + [Fault("kill", *place, "features") for place in places]
-
-
-def other_faults() -> list[Fault]:
-    """A full and a broken disk, too little memory and a number that is none, in every stage."""
-    disk = [f"half {stage}-" for stage in STAGES] + ["half kept-neighbors", "half config.toml", "half report.csv"]
-    disk += ["half model.safetensors", "half report.html", *CACHE]
-    faults = [Fault(action, place) for place in disk for action in ("enospc", "eio")]
-    faults += [Fault(action, "log", number) for number in (1, 9) for action in ("enospc", "eio")]
-    faults += [Fault(action, f"step {stage}", 2) for stage in STAGES for action in ("oom", "nan", "ooms", "nans")]
-    for stage, settings in OTHERS:
-        faults += [Fault(action, f"half {stage}-", 1, settings) for action in ("enospc", "eio")]
-        faults += [Fault(action, f"step {stage}", 2, settings) for action in ("oom", "nan")]
-    return faults + [Fault(action, "half kept-features", 1, "features") for action in ("enospc", "eio")]
-
-
-def few_points() -> list[Fault]:
-    """A few points a stage, for machines on which every run takes long; `renamed`, time 1, leaves a stage half done."""
-    places = [(f"step {stage}", 2) for stage in STAGES] + [(f"renamed {stage}-", 1) for stage in STAGES]
-    places += [("half scanmix-", 2), ("half kept-neighbors", 1), ("call workflow.train.judge", 1), ("half report", 1)]
-    faults = [Fault("kill", *place) for place in places] + [Fault("kill", "renamed scanmix-", 1, "beliefs")]
-    faults += [Fault(action, f"step {stage}", 2) for stage in STAGES for action in ("oom", "nan")]
-    others = [Fault(action, f"step {stage}", 2, kind) for stage, kind in OTHERS[:2] for action in ("kill", "oom")]
-    return faults + others
 
 
 @dataclass
@@ -89,10 +43,10 @@ class Bench:
 
     work: Path
     device: str
-    tolerance: float = 0.0
+    tolerances: dict[str, float] = field(default_factory=dict)  # by settings
 
     def train(
-        self, name: str, fault: Fault | None = None, *options: str, settings: str = "usual", memory: int = 0
+        self, name: str, fault: Fault | None = None, *options: str, settings: str = "published", memory: int = 0
     ) -> tuple[int, str]:
         """Exit code (-9 when killed) and standard error of a run in a process of its own."""
         said, struck = self.work / f"{name}.err", self.work / f"{name}.struck"
@@ -114,6 +68,7 @@ class Bench:
     ) -> None:
         code = 70
         try:
+            signal.alarm(LONGEST)
             os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
             os.environ["XDG_CACHE_HOME"] = str(
                 self.work / (f"cache-{name}" if fault and fault.place in CACHE else "cache")
@@ -170,12 +125,22 @@ class Bench:
         return "" if all(0 <= float(row["label_score"]) <= 1 for row in rows) else "scores are missing"
 
     def undisturbed(self, settings: str) -> Path:
-        """The run that nothing happens to."""
+        """The run that nothing happens to; beside a GPU another one, to know by how much two of them differ."""
         folder = self.work / f"whole-{settings}"
-        if not folder.exists():
-            code, said = self.train(folder.name, settings=settings)
-            assert code == 0, said
+        if folder.exists():
+            return folder
+        self._whole(folder.name, settings)
+        if self.device != "cpu":
+            self._whole(twin := f"twin-{settings}", settings)
+            apart = self.distance(twin, settings)
+            self.tolerances[settings] = max(TOLERANCE, 3 * apart)
+            allowed = self.tolerances[settings]
+            print(f"two undisturbed runs ({settings}) differ by {apart:.4f}, tolerance {allowed:.4f}", flush=True)
         return folder
+
+    def _whole(self, name: str, settings: str) -> None:
+        code, said = self.train(name, settings=settings)
+        assert code == 0, said
 
     def difference(self, name: str, settings: str) -> str:
         """Between a run that went on and the undisturbed one."""
@@ -186,9 +151,9 @@ class Bench:
             other = [file for file in EXACT if (left / file).read_bytes() != (right / file).read_bytes()]
             return f"{other[0]} differs" if other else ""
         distance = self.distance(name, settings)
-        return "" if distance <= self.tolerance else f"scores differ by {distance:.4f}"
+        return "" if distance <= self.tolerances[settings] else f"scores differ by {distance:.4f}"
 
-    def distance(self, name: str, settings: str = "usual") -> float:
+    def distance(self, name: str, settings: str) -> float:
         """Mean difference of the scores of a run from those of the undisturbed one."""
         runs = (read_rows(self.work / folder / "report.csv") for folder in (f"whole-{settings}", name))
         return float(
@@ -201,48 +166,83 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def try_all(bench: Bench, faults: list[Fault]) -> int:
-    """Print a line a fault; returns how many went wrong."""
-    bench.undisturbed("usual")
-    if bench.device != "cpu":
-        code, said = bench.train("twin")
-        assert code == 0, said
-        bench.tolerance = max(TOLERANCE, 3 * bench.distance("twin"))
-        print(
-            f"two undisturbed runs differ by {bench.distance('twin'):.4f}, tolerance {bench.tolerance:.4f}", flush=True
-        )
-    failures = 0
+def known_good(path: Path | None, device: str) -> set[str]:
+    """Faults that an earlier call has tried on such a device and found as they should be."""
+    rows = read_rows(path) if path is not None and path.exists() else []
+    return {row["fault"] for row in rows if row["outcome"] == "ok" and row["device"] == device}
+
+
+def note(path: Path | None, row: dict[str, str]) -> None:
+    """Append a row of results at once, so that whatever ends the script leaves them."""
+    if path is None:
+        return
+    new = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(row))
+        if new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def try_all(bench: Bench, faults: list[Fault], seconds: float, results: Path | None) -> int:
+    """Print a line a fault, beginning none after `seconds`; returns how many went wrong."""
+    began, spent, tried, failures = time.monotonic(), Counter[str](), Counter[str](), 0
     for k, fault in enumerate(faults):
-        began, name = time.monotonic(), f"run{k}"
-        problem = bench.judge(fault, name)
-        failures += bool(problem)
-        print(f"{k + 1:3d}  {fault!s:48s} {time.monotonic() - began:5.1f} s  {problem or 'ok'}", flush=True)
-        if not problem:
+        start, name = time.monotonic(), f"run{k}"
+        if start - began > seconds:
+            break
+        outcome = bench.judge(fault, name) or "ok"
+        took = time.monotonic() - start
+        failures += outcome != "ok"
+        spent[fault.settings] += took
+        tried[fault.settings] += 1
+        print(f"{k + 1:3d}  {fault!s:60s} {took:5.1f} s  {outcome}", flush=True)
+        note(results, {"fault": str(fault), "device": bench.device, "seconds": f"{took:.1f}", "outcome": outcome})
+        if outcome == "ok":
             shutil.rmtree(bench.work / name, ignore_errors=True)
-    print(f"{len(faults)} faults on {bench.device}, {failures} not as they should be")
+    for settings, took in spent.items():
+        print(f"{settings}: {tried[settings]} in {took:.0f} s")
+    left = faults[tried.total() :]
+    for fault in left:
+        print(f"not tried: {fault}")
+    rest = f", {len(left)} more not tried" if left else ""
+    print(f"{tried.total()} faults on {bench.device}, {failures} not as they should be{rest}")
     return failures
 
 
-def try_too_large(bench: Bench, images: int) -> int:
-    """Batches of all images: on a GPU at 224 pixels with a large network, on a CPU with a limit of 16 images a pass."""
+def try_too_large(bench: Bench, images: int, settings: str, results: Path | None) -> int:
+    """Batches of all images in every stage: on a GPU at 224 pixels with a large network, on a CPU with a limit of 16
+    images a pass."""
     cpu = bench.device == "cpu"
     large = () if cpu else ("--image-size", "224", "--backbone", "resnet50")
-    began = time.monotonic()
-    code, said = bench.train("large", None, "--batch-size", str(images), *large, memory=16 if cpu else 0)
+    began, name = time.monotonic(), f"large-{settings}"
+    content = re.sub(r"batch_size = \d+", f"batch_size = {images}", SETTINGS[settings])
+    Path(f"{name}.toml").write_text(content, encoding="utf-8")
+    code, said = bench.train(name, None, *large, settings=name, memory=16 if cpu else 0)
     warnings = [line for line in said.splitlines() if "ran out of memory" in line]
     print(*warnings, sep="\n")
-    problem = said.strip()[-500:] if code else bench.complete("large") or ("" if warnings else "everything fitted")
-    print(f"batches of {images} images: {time.monotonic() - began:.1f} s, {problem or 'ok'}")
+    fitted = [stage for stage in STAGES[settings] if not any(f" of {stage}: " in line for line in warnings)]
+    problem = said.strip()[-500:] if code else bench.complete(name)
+    problem = problem or (f"everything fitted in {', '.join(fitted)}" if fitted else "")
+    took, outcome = time.monotonic() - began, problem or "ok"
+    what = f"batches of {images} images ({settings})"
+    print(f"{what}: {took:.1f} s, {outcome}", flush=True)
+    note(results, {"fault": what, "device": bench.device, "seconds": f"{took:.1f}", "outcome": outcome})
     return bool(problem)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu", help="cpu, or cuda")
-    parser.add_argument("--few", action="store_true", help="a point a stage")
-    parser.add_argument("--only", nargs="+", metavar="TEXT", help="points whose description holds one of the texts")
-    parser.add_argument("--too-large", action="store_true", help="batches that do not fit, and nothing else")
+    parser.add_argument("--few", action="store_true", help="a few points a stage")
+    parser.add_argument("--only", nargs="+", metavar="TEXT", help="faults whose line holds one of the texts")
+    parser.add_argument("--too-large", action="store_true", help="batches that do not fit; --only takes settings")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no further fault after this time")
+    parser.add_argument(
+        "--results", type=Path, metavar="CSV", help="add a row a fault; those that are ok there are not tried again"
+    )
     options = parser.parse_args()
+    results = options.results and options.results.absolute()
     images = 30 if options.device == "cpu" else 4096 if options.too_large else 300
     importlib.import_module("scanmix_cli.workflow.train")  # before any fork, so that it is done once
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # CUDA must not begin before the fork
@@ -254,10 +254,13 @@ def main() -> None:
         write_weights(Path("own.safetensors"))
         bench = Bench(Path(folder), options.device)
         if options.too_large:
-            sys.exit(try_too_large(bench, images))
+            wanted = [settings for settings in LARGE if not options.only or settings in options.only]
+            sys.exit(sum(try_too_large(bench, images, settings, results) for settings in wanted) > 0)
         faults = few_points() if options.few else kill_points() + other_faults()
         chosen = [fault for fault in faults if not options.only or any(text in str(fault) for text in options.only)]
-        sys.exit(try_all(bench, chosen) > 0)
+        known = known_good(results, bench.device)
+        chosen = [fault for fault in chosen if str(fault) not in known]
+        sys.exit(try_all(bench, chosen, options.seconds, results) > 0)
 
 
 if __name__ == "__main__":
