@@ -12,12 +12,14 @@ _PUBLISHED = "[profile]\nbeliefs = false\n"
 _SCHEDULE = """[profile.warmup]
 epochs = 2
 batch_size = 16
+scope = "network"
 [profile.mixmatch]
 epochs = 3
 batch_size = 8
 steps = 0
 [profile.clustering]
 batch_size = 16
+steps = 0
 """
 _SIMCLR = '[profile.contrastive]\nobjective = "simclr"\nepochs = 2\nbatch_size = 16\n'
 _MOCO = _SIMCLR.replace("simclr", "moco") + "queue_size = 32\n"

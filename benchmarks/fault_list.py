@@ -34,7 +34,7 @@ _END = [
     ("half report.html", 1),
     ("half latest", 1),
 ]
-_BETWEEN = {  # what lies between the stages
+_OWN = {  # what lies between the stages, and late steps
     "published": [
         ("call method.methods.mine_neighbors", 1),
         ("epoch neighbors", 1),
@@ -42,13 +42,19 @@ _BETWEEN = {  # what lies between the stages
         ("half kept-neighbors", 1),
         ("half kept-gate", 1),
         ("renamed kept-gate", 1),
+        ("step scanmix", 10),
     ],
-    "beliefs": [("call method.belief_loop.mine_neighbors", number) for number in (1, 2)],
+    "beliefs": [
+        ("call method.belief_loop.mine_neighbors", 1),
+        ("call method.belief_loop.mine_neighbors", 2),
+        ("step scanmix", 3),
+    ],
     "features": [
         ("epoch embedding", 1),
         ("half kept-features", 1),
         ("renamed kept-features", 1),
         ("half kept-regression", 1),
+        ("step scanmix", 10),
     ],
     "moco": [],
 }
@@ -60,8 +66,8 @@ def kill_points() -> list[Fault]:
     for settings, stages in STAGES.items():
         places = [(f"{kind} {stage}", number) for stage in stages for kind in ("step", "epoch") for number in (1, 2)]
         places += [(f"{moment} {stage}-", 2) for stage in stages for moment in ("half", "rename", "renamed")]
-        places += [("step scanmix", 10), ("half metrics.csv", 4)] if "scanmix" in stages else []
-        places += _BETWEEN[settings] + (_END if settings in ("published", "beliefs") else [])
+        places += [("half metrics.csv", 4)] if "scanmix" in stages else []
+        places += _OWN[settings] + (_END if settings in ("published", "beliefs") else [])
         faults += [Fault("kill", *place, settings) for place in places]
     return faults
 
