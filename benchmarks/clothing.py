@@ -53,8 +53,9 @@ def train(table: Path, run: Path, seed: int, cache: Path, options: list[str]) ->
 
 
 def scores(run: Path, truth: pd.Series, summary: dict) -> dict[str, float]:
-    """What a run reached against the true labels, in row order."""
+    """What a run reached against the true labels of its training rows, in their order."""
     report = read_text_table(run / "report.csv")
+    report = report[report["split"] == "train"]
     wrong = report["given_label"].to_numpy() != truth.to_numpy()
     issue = report["is_label_issue"].str.lower() == "true"
     right = report["suggested_label"].where(issue, report["given_label"]).to_numpy() == truth.to_numpy()
