@@ -237,4 +237,5 @@ def test_a_budget_below_one_epoch_of_everything_draws_a_part_of_the_images() -> 
     assert some.mixmatch.epoch_images == some.epoch_images
     assert schedule.fit_epochs(fast.CPU, large, 1.0).epoch_images == schedule.LEAST_DRAWN
     assert schedule.fit_epochs(fast.CPU, replace(TYPICAL, images=600), 1.0) is fast.CPU
-    assert schedule.stage_seconds(some, large, 1.0)["simclr"] == 2 * some.epoch_images * fast.CPU.contrastive.epochs
+    passes = 2 * some.epoch_images * fast.CPU.contrastive.epochs
+    assert schedule.stage_seconds(some, large, 1.0)["simclr"] == passes * fast.CPU.contrastive.crop**2
