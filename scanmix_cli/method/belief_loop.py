@@ -15,15 +15,18 @@ from torch.nn import functional as F
 from scanmix_cli.engine.checkpoints import Stateful
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.parallel import agree, is_writer
+from scanmix_cli.evidence.belief_worth import WEAK, goodness
 from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.method.belief_step import BeliefStep
 from scanmix_cli.method.beliefs import (
     believe,
     class_prior,
     confidence_weight,
+    fitted_noise_matrix,
     label_posterior,
     noise_matrix,
     soft_labels,
+    tempered,
     votes,
 )
 from scanmix_cli.method.images import ImageSet, forward_all
@@ -35,6 +38,7 @@ from scanmix_cli.method.student import Student, look_closely, renew_statistics, 
 
 HEAD_SHARPNESS = 5.0  # logits of a fresh head run from 0 to 5 where its regression runs from 0 to 1
 SMALLEST = 1e-8
+SAMPLE = 20_000  # images that tell how far beliefs may be trusted
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,21 @@ class Teacher:
 
     def _with_label(self, without: Tensor) -> Tensor:
         labels = self.images.labels
-        posterior = label_posterior(without, labels, noise_matrix(without, labels))
+        weakness = self._weakness(without)
+        if weakness:
+            without = tempered(without, WEAK**weakness)
+        matrix = noise_matrix(without, labels)
+        if weakness:
+            matrix = matrix.lerp(fitted_noise_matrix(without, labels), weakness)
+        posterior = label_posterior(without, labels, matrix)
         if self.images.trusted is not None:
             posterior = torch.where(self.images.trusted.unsqueeze(1), self.given, posterior)
         return posterior
+
+    def _weakness(self, without: Tensor) -> float:
+        """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels."""
+        if not self.settings.humble:
+            return 0.0
+        known = self.images.known.nonzero().squeeze(1)
+        rows = known[:: max(len(known) // SAMPLE, 1)]
+        return 1 - goodness(without[rows].cpu().numpy(), self.images.labels[rows].cpu().numpy())

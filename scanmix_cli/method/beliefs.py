@@ -36,6 +36,12 @@ def class_prior(labels: Tensor, classes: int) -> Tensor:
     return roots / roots.sum()
 
 
+def tempered(beliefs: Tensor, exponent: float) -> Tensor:
+    """Distributions (N, C) surer by an exponent above 1, vaguer below."""
+    powers = beliefs**exponent
+    return powers / powers.sum(1, keepdim=True)
+
+
 def neighbor_mean(values: Tensor, neighbors: Tensor) -> Tensor:
     """Mean of the neighbours' rows of `values` float (N, C); neighbors int64 (N, K); memory stays at N x C."""
     total = torch.zeros_like(values)
@@ -77,6 +83,18 @@ def noise_matrix(beliefs: Tensor, labels: Tensor) -> Tensor:
     """float32 (C, C): P(given | true), row = true class, counted over the labelled images by their beliefs (N, C)."""
     counts = beliefs.T @ soft_labels(labels, beliefs.shape[1]) + PRIOR_COUNT
     return counts / counts.sum(1, keepdim=True)
+
+
+def fitted_noise_matrix(beliefs: Tensor, labels: Tensor, fits: int = 10) -> Tensor:
+    """float32 (C, C): P(given | true) after `fits` rounds of EM from `noise_matrix` on (Dawid and Skene 1979).
+
+    Counted by beliefs alone, every doubt of theirs passes for a confusion of labels; fitted, the matrix is the one by
+    which the beliefs (N, C) foretell the given labels best.
+    """
+    matrix = noise_matrix(beliefs, labels)
+    for _ in range(fits):
+        matrix = noise_matrix(label_posterior(beliefs, labels, matrix), labels)
+    return matrix
 
 
 def label_posterior(beliefs: Tensor, labels: Tensor, matrix: Tensor) -> Tensor:

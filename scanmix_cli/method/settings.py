@@ -150,6 +150,7 @@ class BeliefSettings:
     networks: Literal[1, 2] = 2  # two teach each other, one itself
     average: float = 0.995  # of the averaged weights, a step; they give beliefs and the final classifier
     rounds: int = 3  # neighbours' votes are passed on so often
+    humble: bool = False  # weak features give way to the given labels
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,33 @@ def test_noise_matrix_counts_by_belief() -> None:
     torch.testing.assert_close(beliefs.noise_matrix(belief, labels), rows((3.5 / 4.5, 1 / 4.5), (1.5 / 3.5, 2 / 3.5)))
 
 
+def test_fitted_noise_matrix_tells_vague_beliefs_from_wrong_labels() -> None:
+    """Beliefs of 0.7 in right labels: counting takes 30 % of the labels for wrong, fitting takes ever fewer."""
+    labels = torch.arange(2).repeat_interleave(10_000)
+    other = torch.arange(10_000) % 10 < 3  # as often as the beliefs say
+    first = torch.where(other, 0.3, 0.7)
+    belief = torch.stack([torch.cat([first, 1 - first]), torch.cat([1 - first, first])], 1)
+    counted = beliefs.fitted_noise_matrix(belief, labels, 0)
+    torch.testing.assert_close(counted, rows((0.58, 0.42), (0.42, 0.58)), rtol=0, atol=1e-3)  # 0.7 ** 2 + 0.3 ** 2
+    assert torch.equal(counted, beliefs.noise_matrix(belief, labels))
+    once = beliefs.fitted_noise_matrix(belief, labels, 1)
+    # Given 0 and believed 0.7: 0.7 * 0.58 of 0.7 * 0.58 + 0.3 * 0.42 = 0.7632; believed 0.3: 0.3718.
+    share = 0.7 * 0.7632 + 0.3 * 0.3718
+    torch.testing.assert_close(once, rows((share, 1 - share), (1 - share, share)), rtol=0, atol=1e-3)
+    assert beliefs.fitted_noise_matrix(belief, labels, 200)[0, 0] > 0.95
+
+
+def test_fitting_leaves_the_matrix_of_sure_beliefs_alone() -> None:
+    labels = torch.tensor([0, 0, 0, 1, 1])
+    belief = rows((1.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.0, 1.0), (0.0, 1.0))
+    torch.testing.assert_close(beliefs.fitted_noise_matrix(belief, labels, 10), beliefs.noise_matrix(belief, labels))
+
+
+def test_tempering_makes_beliefs_surer_or_vaguer() -> None:
+    torch.testing.assert_close(beliefs.tempered(rows((0.8, 0.2)), 0.5), rows((2 / 3, 1 / 3)))
+    torch.testing.assert_close(beliefs.tempered(rows((0.8, 0.2)), 2.0), rows((16 / 17, 1 / 17)))
+
+
 def test_posterior_weighs_the_given_label_by_the_noise_matrix() -> None:
     matrix = rows((0.9, 0.1), (0.4, 0.6))  # class 1 is often called 0
     belief = rows((0.5, 0.5), (0.5, 0.5), (0.3, 0.7))
