@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-
 from clothing import scores, train
+
 from scanmix_cli.bench.markdown import decimal, percent, table
 
 RATE = 0.2
