@@ -11,7 +11,7 @@ tables, page, plots. With `--most`, an epoch trains on so many images and a netw
 them, with a little noise, stands for all others, and the seconds of the whole are reckoned from the part. All else is
 done in full.
 Peak memory is the process's resident set, files mapped into memory included. The exponent is the slope of log(seconds)
-over log(images), 1 where the cost is linear.
+over log(images), 1 where the cost is linear; of processor time it is the seconds of the parts as they ran.
 """
 
 import argparse
@@ -89,18 +89,25 @@ class Clock:
 
         def call(*arguments: Any, **options: Any) -> Any:
             forget_peak()
-            began = time.perf_counter()
+            began, busy = time.perf_counter(), processor_seconds()
             result = function(*arguments, **options)
-            self.note(name, time.perf_counter() - began, peak_gb())
+            self.note(name, time.perf_counter() - began, peak_gb(), processor_seconds() - busy)
             return result
 
         return call
 
-    def note(self, name: str, seconds: float, peak: float = 0.0) -> None:
-        part = self.parts.setdefault(name, {"seconds": 0.0, "peak_gb": 0.0})
+    def note(self, name: str, seconds: float, peak: float = 0.0, busy: float = 0.0) -> None:
+        part = self.parts.setdefault(name, {"seconds": 0.0, "processor_seconds": 0.0, "peak_gb": 0.0})
         part["seconds"] += seconds
+        part["processor_seconds"] += busy
         part["peak_gb"] = max(part["peak_gb"], peak)
-        print(f"{name}: {seconds:.1f} s, peak {peak:.2f} GB", file=sys.stderr, flush=True)
+        text = f"{name}: {seconds:.1f} s, {busy:.1f} s of processor time, peak {peak:.2f} GB"
+        print(text, file=sys.stderr, flush=True)
+
+
+def processor_seconds() -> float:
+    """Of this process and its children that have ended: hardly longer where other programs want the cores too."""
+    return sum(os.times()[:4])
 
 
 def forget_peak() -> None:
@@ -196,20 +203,22 @@ def work(table: Path, options: argparse.Namespace) -> dict:
 
 
 def table_of(sizes: dict[int, dict]) -> str:
-    """Parts in rows, sizes in columns: seconds of a whole epoch, the exponent, and the largest size's peak memory."""
+    """Parts in rows, sizes in columns: seconds of a whole epoch, the exponents, and the largest size's peak memory."""
     counts = list(sizes)
     lines = [
-        "| part, seconds | " + " | ".join(f"{count:,}" for count in counts) + " | exponent | peak, GB |",
-        "| --- |" + " --- |" * (len(counts) + 2),
+        "| part, seconds | " + " | ".join(f"{count:,}" for count in counts) + " | exponent | of processor time | peak, GB |",
+        "| --- |" + " --- |" * (len(counts) + 3),
     ]
     for name, last in sizes[counts[-1]]["parts"].items():
         seconds = [sizes[count]["parts"][name]["whole_epoch_seconds"] for count in counts]
         cells = " | ".join(f"{value:.3g}" for value in seconds)
         slope = exponent(counts, [max(value, 1e-3) for value in seconds])
+        busy = [sizes[count]["parts"][name]["processor_seconds"] for count in counts]
+        of_busy = f"{exponent(counts, busy):.2f}" if min(busy) else ""
         peak = f"{last['peak_gb']:.2f}" if last["peak_gb"] else ""
-        lines.append(f"| {name} | {cells} | {slope:.2f} | {peak} |")
+        lines.append(f"| {name} | {cells} | {slope:.2f} | {of_busy} | {peak} |")
     for name, key in (("all, as run", "seconds"), ("peak of the process, GB", "peak_gb")):
-        lines.append(f"| {name} | " + " | ".join(f"{sizes[count][key]:.3g}" for count in counts) + " | | |")
+        lines.append(f"| {name} | " + " | ".join(f"{sizes[count][key]:.3g}" for count in counts) + " | | | |")
     return "\n".join(lines)
 
 

@@ -14,8 +14,8 @@ from scanmix_cli.engine.parallel import gather_rows, rows_of_this_process, world
 from scanmix_cli.engine.parts import halving
 
 CHUNK = 4096
-EXACT_ROWS = 100_000  # on a CPU; above that, cells of similar rows are searched, and a neighbour may be missed
-PROBES = 16  # cells searched for each row; where they hold too few others the nearest one, itself, stands in
+EXACT_ROWS = 20_000  # on a CPU; above that, cells of similar rows are searched, and a neighbour may be missed
+CELLS, PROBES = 2, 24  # cells, times the root of the rows; how many of them are searched for each row
 ROWS_A_CELL = 40  # rows that an index is trained with, for each cell
 
 
@@ -38,14 +38,14 @@ def _search_cpu(features: Tensor, asking: Tensor, wanted: int) -> Tensor:
     values, rows = (np.ascontiguousarray(part.float().numpy()) for part in (features, asking))
     index: Any = faiss.IndexFlatIP(values.shape[1])
     if len(values) > EXACT_ROWS:
-        cells = int(4 * len(values) ** 0.5)
+        cells = int(CELLS * len(values) ** 0.5)
         exact = index
         index = faiss.IndexIVFFlat(exact, values.shape[1], cells, faiss.METRIC_INNER_PRODUCT)
         index.nprobe = PROBES
         index.train(values[:: max(len(values) // (ROWS_A_CELL * cells), 1)])
     index.add(values)
     near = index.search(rows, wanted)[1].astype(np.int64)
-    return torch.from_numpy(np.where(near < 0, near[:, :1], near))
+    return torch.from_numpy(np.where(near < 0, near[:, :1], near))  # too few in the cells: the nearest, itself
 
 
 def _search_device(features: Tensor, asking: Tensor, wanted: int) -> Tensor:

@@ -156,4 +156,15 @@ def test_large_sets_are_searched_by_cells_and_miss_little(monkeypatch: pytest.Mo
     assert near.shape == exact.shape
     assert torch.equal(near[:, 0], torch.arange(2000))
     found = (near[:, :, None] == exact[:, None, :]).any(1).float().mean()
-    assert 0.9 < found < 1.0
+    assert found > 0.95
+
+
+def test_up_to_twenty_thousand_rows_are_searched_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert mining.EXACT_ROWS == 20_000
+    features = normalize(torch.randn(500, 8, generator=generator()), dim=1)
+    monkeypatch.setattr(mining, "EXACT_ROWS", 500)
+    monkeypatch.setattr(mining, "PROBES", 1)
+    expected = (features @ features.T).topk(6, dim=1).indices
+    assert torch.equal(mine_neighbors(features, 5, include_self=True), expected)
+    monkeypatch.setattr(mining, "EXACT_ROWS", 499)
+    assert not torch.equal(mine_neighbors(features, 5, include_self=True), expected)
