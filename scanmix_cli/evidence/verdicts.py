@@ -192,10 +192,10 @@ def issues(p_mislabeled: np.ndarray, rank: np.ndarray, threshold: float) -> np.n
 def suggest(labels: np.ndarray, truth: np.ndarray, issue: np.ndarray) -> np.ndarray:
     """int64 (N,): the label to go on with: the given one unless it is an issue, then the likeliest other class;
     the likeliest class of unlabelled images. truth float (N, C): P(true class)."""
-    others = truth.copy()
-    rows = np.flatnonzero(issue)
-    others[rows, labels[rows]] = -1
-    best = others.argmax(axis=1)
+    best, rows = truth.argmax(axis=1), np.flatnonzero(issue)
+    others = truth[rows]
+    others[np.arange(len(rows)), labels[rows]] = -1
+    best[rows] = others.argmax(axis=1)
     return np.where(issue | (labels < 0), best, labels)
 
 

@@ -32,7 +32,7 @@ class Witnesses:
         regression: np.ndarray | None = None,
     ) -> "Witnesses":
         mean = evidence.probability_sum / np.float32(evidence.observations)
-        final = evidence.final_probability.astype(np.float32)
+        final = evidence.final_probability.astype(np.float32, copy=False)
         if evidence.beliefs:
             return cls(mean, final, labels, neighbors, beliefs=True)
         known = labels >= 0

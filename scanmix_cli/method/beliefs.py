@@ -12,7 +12,6 @@ Dawid and Skene 1979. N images, C classes, K neighbours.
 
 import torch
 from torch import Tensor
-from torch.nn.functional import one_hot
 
 SMALLEST = 1e-8
 SHARPNESS = 2.0  # exponent of a vote before it is passed on
@@ -23,7 +22,8 @@ PRIOR_COUNT = 1.0  # images assumed in every cell of the noise matrix before any
 
 def soft_labels(labels: Tensor, classes: int) -> Tensor:
     """float32 (N, C): one-hot given labels int64 (N,); zeros where unlabelled (-1): such an image has no vote."""
-    return one_hot(labels.clamp_min(0), classes).float() * (labels >= 0).unsqueeze(1)
+    table = torch.zeros((len(labels), classes), device=labels.device)
+    return table.scatter_(1, labels.clamp_min(0).unsqueeze(1), (labels >= 0).float().unsqueeze(1))
 
 
 def class_prior(labels: Tensor, classes: int) -> Tensor:
@@ -75,8 +75,10 @@ def believe(opinions: list[Tensor], prior: Tensor) -> Tensor:
     Their product would be right for independent opinions. These err together, and a product that is too sure of itself
     leaves the given label no say.
     """
-    logs = torch.stack([opinion.clamp_min(FLOOR).log() for opinion in opinions]).mean(0)
-    return balance(logs.softmax(1), prior)
+    logs = torch.zeros_like(opinions[0])
+    for opinion in opinions:  # one after another: of a million images each table is large
+        logs += opinion.clamp_min(FLOOR).log_()
+    return balance(logs.div_(len(opinions)).softmax(1), prior)
 
 
 def noise_matrix(beliefs: Tensor, labels: Tensor) -> Tensor:
@@ -114,7 +116,7 @@ def confidence_weight(targets: Tensor) -> Tensor:
     (FlexMatch, Zhang et al. 2021), or hard classes would hardly be trained on.
     """
     confidence, likeliest = targets.max(1)
-    member = one_hot(likeliest, targets.shape[1]).float()
+    member = soft_labels(likeliest, targets.shape[1])
     count = member.sum(0).clamp_min(1)
     mean = (confidence @ member) / count
     above = confidence - mean[likeliest]
