@@ -205,8 +205,9 @@ def work(table: Path, options: argparse.Namespace) -> dict:
 def table_of(sizes: dict[int, dict]) -> str:
     """Parts in rows, sizes in columns: seconds of a whole epoch, the exponents, and the largest size's peak memory."""
     counts = list(sizes)
+    titles = [*(f"{count:,}" for count in counts), "exponent", "of processor time", "peak, GB"]
     lines = [
-        "| part, seconds | " + " | ".join(f"{count:,}" for count in counts) + " | exponent | of processor time | peak, GB |",
+        "| part, seconds | " + " | ".join(titles) + " |",
         "| --- |" + " --- |" * (len(counts) + 3),
     ]
     for name, last in sizes[counts[-1]]["parts"].items():
