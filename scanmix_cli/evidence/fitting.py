@@ -8,6 +8,7 @@ from scanmix_cli.evidence.belief_worth import DOUBT, goodness, leaning, worth
 from scanmix_cli.evidence.noise_model import NoiseModel
 from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.witnesses import Witnesses
+from scanmix_cli.streams import stream
 
 MOST_ROWS, FEWEST_ROWS, CELLS = 10_000, 2_000, 500_000  # images the model is fitted to; rows times classes at most
 STARTS = (0.02, 0.3, 0.8)  # rates of wrong labels from which the first fit sets out
@@ -50,7 +51,7 @@ def fit_noise(witnesses: Witnesses, seed: int) -> Fitted:
     Networks that learned the labels by heart say nothing about how many are wrong; there the loss mixture's rate is
     taken, and doubted.
     """
-    rows = _sample(witnesses, np.random.default_rng(seed))
+    rows = _sample(witnesses, stream(seed))
     labels, ambiguity = witnesses.labels[rows], witnesses.ambiguity()[rows]
     if witnesses.beliefs:
         return _fit_beliefs((witnesses.full(rows), labels, ambiguity))

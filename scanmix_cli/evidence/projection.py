@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from scanmix_cli.streams import stream
+
 MOST = 2_000  # images on the map; the cost of t-SNE grows faster than their number
 FEWEST = 5  # below that there is nothing to arrange
 COMPONENTS = 32
@@ -13,7 +15,7 @@ def map_rows(images: int, seed: int) -> np.ndarray:
     """int64 (M,) sorted: the images on the map, all of them or MOST drawn at random."""
     if images <= MOST:
         return np.arange(images)
-    return np.sort(np.random.default_rng(seed).choice(images, MOST, replace=False))
+    return np.sort(stream(seed).choice(images, MOST, replace=False))
 
 
 def project(features: np.ndarray, seed: int) -> np.ndarray:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse import csr_array
 
+from scanmix_cli.streams import stream
+
 LANDMARKS = 1200
 BLOCK = 16_384  # rows whose kernel values are held at once
 RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -52,8 +54,8 @@ def leave_one_out(features: np.ndarray, labels: np.ndarray, classes: int, seed: 
     known = labels >= 0
     if known.sum() < 2 or classes < 2:
         return np.full((len(labels), classes), 1 / classes, np.float32)
-    fit = _Fit(features, labels, classes, np.random.default_rng(seed))
-    some = np.random.default_rng(seed).permutation(np.flatnonzero(known))
+    fit = _Fit(features, labels, classes, stream(seed))
+    some = stream(seed).permutation(np.flatnonzero(known))
     some = some[: min(TRIAL_ROWS, max(TRIAL_VALUES // classes, 100))]
     given = labels[some]
     trials = []

@@ -22,6 +22,7 @@ from scanmix_cli.method.images import forward_all
 from scanmix_cli.method.methods import pretrain
 from scanmix_cli.method.neighbors import mine_neighbors, vote_accuracy
 from scanmix_cli.method.settings import Profile
+from scanmix_cli.streams import stream
 from scanmix_cli.workflow.facts import DataFacts, train_rows
 from scanmix_cli.workflow.plan import choose_profile
 from scanmix_cli.workflow.request import Request
@@ -84,7 +85,7 @@ def _sample(samples: Samples, pixels: Pixels, seed: int, most: int) -> np.ndarra
     """int64 sorted: `most` readable, labelled training rows at most."""
     rows = train_rows(samples, pixels)
     rows = rows[samples.label_ids()[rows] >= 0]
-    return np.sort(np.random.default_rng(seed).permutation(rows)[:most])
+    return np.sort(stream(seed).permutation(rows)[:most])
 
 
 def sample_size(profile: Profile, compute: Compute, time_budget: float) -> int:
