@@ -7,6 +7,7 @@ from scanmix_cli.profiles import fast
 from scanmix_cli.workflow.facts import DataFacts
 
 FORWARD_SHARE = 1 / 3  # cost of a forward pass, as a share of a training pass
+SMALL_VIEWS = 1.5  # exponent of a view's side in what it costs: measured; small ones keep less of a device busy
 LOOKS = 8  # at all images in the shortest run: features, SCAN, and both networks before, after and for the gate
 LEAST_DRAWN = 1_024  # images an epoch: fewer teach nothing
 CLEAN_SHARE = 0.7  # assumed share of labels in the clean set, for estimates only
@@ -85,8 +86,8 @@ def stage_seconds(profile: Profile, facts: DataFacts, cost: float) -> dict[str, 
     passes: dict[str, float] = {}
     if profile.contrastive is not None:
         used = min(drawn, profile.contrastive.max_images or n)
-        area = profile.contrastive.crop**2  # of a view, in images
-        passes[profile.contrastive.objective] = 2.0 * area * used * profile.contrastive.epochs
+        size = profile.contrastive.crop**SMALL_VIEWS
+        passes[profile.contrastive.objective] = 2.0 * size * used * profile.contrastive.epochs
     if profile.beliefs is not None:
         views = 2.0 * drawn + 3 * FORWARD_SHARE * n  # trained on; looked at, with the statistics before
         passes["scanmix"] = profile.beliefs.networks * views * profile.beliefs.epochs

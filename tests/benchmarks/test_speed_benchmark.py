@@ -35,7 +35,7 @@ def test_every_section_at_toy_size_and_a_second_call_that_keeps_the_first(tmp_pa
     first = run(tmp_path / "speed.json", "limit", "plain", "simclr", "scan", "warmup", "mixmatch", "clustering")
     assert {"simclr_images_per_s", "speedup_vs_plain_batch64", "mfu", "device", "date", "command"} <= set(first)
     assert set(first["sections"]["mixmatch"]["rows"]) == {"16 weak", "16 strong"}
-    second = run(tmp_path / "speed.json", "evaluation", "limit", "beliefs")
+    second = run(tmp_path / "speed.json", "evaluation", "limit", "beliefs", "fast_simclr")
     assert second["sections"]["simclr"] == first["sections"]["simclr"]
     assert second["sections"]["evaluation"]["rows"]["images_per_s"] > 0
     assert second["sections"]["beliefs"]["rows"]["epoch_s"] > 0
@@ -46,6 +46,7 @@ def test_every_section_at_toy_size_and_a_second_call_that_keeps_the_first(tmp_pa
 def test_schedule_against_counting_by_hand(speed: ModuleType) -> None:
     rows = {
         "simclr": {"512": {"epoch_s": 1.0, "images_per_s": 5.0, "forwards_per_s": 15.0}},
+        "fast_simclr": {"epoch_s": 0.5},
         "scan": {"128": {"epoch_s": 2.0}, "512": {"epoch_s": 1.0}},
         "warmup": {"epoch_s": 3.0},
         "mixmatch": {
@@ -63,4 +64,4 @@ def test_schedule_against_counting_by_hand(speed: ModuleType) -> None:
     common = 500 * 1.0 + 50 * 2.0 + 10 * 3.0 + 300 * (2 * 0.1 * 1.2 + 0.5)
     assert found["sym 90"] == pytest.approx((common + 300 * 2 * (156 * 0.005 + 390 * 0.003)) / 60)
     assert found["sym 20"] == pytest.approx((common + 300 * 2 * (625 * 0.004 + 390 * 0.002)) / 60)
-    assert summary["fast_profile_minutes"] == pytest.approx((200 * 1.0 + 160 * 1.5) / 60)
+    assert summary["fast_profile_minutes"] == pytest.approx((440 * 0.5 + 160 * 1.5) / 60)

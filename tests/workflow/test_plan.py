@@ -128,11 +128,11 @@ def test_stage_seconds_count_every_pass_of_an_image() -> None:
     assert seconds["scanmix"] == pytest.approx(2 * network * 2)
 
 
-def test_a_view_costs_as_much_as_its_area() -> None:
+def test_small_views_cost_less() -> None:
     whole = OFFICIAL["cifar10"]
     assert whole.contrastive is not None
     half = replace(whole, contrastive=replace(whole.contrastive, crop=0.5))
-    assert schedule.stage_seconds(half, plan.DataFacts(1000, 10, 32), 1.0)["simclr"] == 2 * 1000 * 500 / 4
+    assert schedule.stage_seconds(half, plan.DataFacts(1000, 10, 32), 1.0)["simclr"] == 2 * 1000 * 500 * 0.5**1.5
 
 
 def test_a_profile_on_beliefs_is_planned_by_its_own_epochs() -> None:
@@ -238,4 +238,4 @@ def test_a_budget_below_one_epoch_of_everything_draws_a_part_of_the_images() -> 
     assert schedule.fit_epochs(fast.CPU, large, 1.0).epoch_images == schedule.LEAST_DRAWN
     assert schedule.fit_epochs(fast.CPU, replace(TYPICAL, images=600), 1.0) is fast.CPU
     passes = 2 * some.epoch_images * fast.CPU.contrastive.epochs
-    assert schedule.stage_seconds(some, large, 1.0)["simclr"] == passes * fast.CPU.contrastive.crop**2
+    assert schedule.stage_seconds(some, large, 1.0)["simclr"] == pytest.approx(passes * fast.CPU.contrastive.crop**1.5)
