@@ -1,9 +1,9 @@
 """`fast` and `auto`: our schedules in minutes instead of days, one configuration for every kind and rate of noise.
 
-On a GPU `scanmix` is the EM loop on beliefs of one network (docs/method.md). Its other stages, which the benchmark's
-other methods and a CPU use, start from the released settings with larger batches, separate optimisers, labels guessed
-from weak views whatever is trained on, and guards. Epochs follow from the number of images, so that small sets see
-enough steps and large ones end in time.
+`scanmix` is the EM loop on beliefs of one network (docs/method.md). The stages of the published loop, which large
+pictures, outside weights, unbalanced classes on a CPU and the benchmark's other methods use, start from the released
+settings with larger batches, separate optimisers, labels guessed from weak views whatever is trained on, and guards.
+Epochs follow from the number of images, so that small sets see enough steps and large ones end in time.
 """
 
 from dataclasses import replace
