@@ -12,10 +12,12 @@ _PUBLISHED = "[profile]\nbeliefs = false\n"
 _SCHEDULE = """[profile.warmup]
 epochs = 2
 batch_size = 16
+learning_rate = 0.005
 scope = "network"
 [profile.mixmatch]
 epochs = 3
 batch_size = 8
+learning_rate = 0.002
 steps = 0
 [profile.clustering]
 batch_size = 16

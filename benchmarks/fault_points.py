@@ -89,6 +89,12 @@ def narrow(images: int) -> None:
     SmallResNet.forward = checked  # type: ignore[method-assign]
 
 
+def confine(gib: int) -> None:
+    """This process gets no more than so much of the GPU's memory."""
+    whole = torch.cuda.get_device_properties(0).total_memory
+    torch.cuda.set_per_process_memory_fraction(min(gib * 2**30 / whole, 1.0))
+
+
 def _before(owner: Any, name: str, check: Callable[..., None]) -> None:
     """Let `check` see the arguments before `owner.name` is called."""
     original = getattr(owner, name)

@@ -190,7 +190,7 @@ def work(table: Path, options: argparse.Namespace) -> dict:
     longer = whole(len(samples), options.most)
     for name, part in clock.parts.items():
         part["whole_epoch_seconds"] = part["seconds"] * longer.get(name, 1.0)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = max(peak_gb(), *(part["peak_gb"] for part in clock.parts.values()))
     page = (run / "report.html").stat().st_size / 1e6
     return {
         "parts": clock.parts,

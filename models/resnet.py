@@ -6,12 +6,14 @@ DivideMix papers name. Both keep full resolution in the stem (3x3 convolution, s
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from .norm_act import norm_relu
 
 WIDTHS = (64, 128, 256, 512)
 STRIDES = (1, 2, 2, 2)
+CHANNELS_AT_A_TIME = 8
 
 
 def conv3x3(inputs: int, outputs: int, stride: int = 1) -> nn.Conv2d:
@@ -20,6 +22,19 @@ def conv3x3(inputs: int, outputs: int, stride: int = 1) -> nn.Conv2d:
 
 def conv1x1(inputs: int, outputs: int, stride: int) -> nn.Conv2d:
     return nn.Conv2d(inputs, outputs, 1, stride=stride, bias=False)
+
+
+def stem(convolution: nn.Conv2d, x: torch.Tensor) -> torch.Tensor:
+    """The first convolution: (B, 3, H, W) -> (B, 64, H, W)."""
+    return padded(convolution, x) if x.is_cuda else convolution(x)
+
+
+def padded(convolution: nn.Conv2d, x: torch.Tensor) -> torch.Tensor:
+    """A convolution with channels of zeros added, as many as tensor cores take at a time: the GPU library's own way
+    with three channels is slower by far."""
+    missing = (0, 0, 0, 0, 0, -x.shape[1] % CHANNELS_AT_A_TIME)
+    weight = F.pad(convolution.weight, missing)
+    return F.conv2d(F.pad(x, missing), weight, convolution.bias, convolution.stride, convolution.padding)
 
 
 def init_convolutions(network: nn.Module) -> None:
@@ -97,7 +112,7 @@ class ResNet18(nn.Module):
         init_convolutions(self)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.stages(norm_relu(self.conv1(x), self.bn1))
+        x = self.stages(norm_relu(stem(self.conv1, x), self.bn1))
         return x.mean((2, 3))
 
 
@@ -115,5 +130,5 @@ class PreActResNet18(nn.Module):
         init_convolutions(self)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = norm_relu(self.stages(self.conv1(x)), self.bn)
+        x = norm_relu(self.stages(stem(self.conv1, x)), self.bn)
         return x.mean((2, 3))

@@ -44,16 +44,20 @@ class Descent:
     ) -> None:
         """Step `optimizer` down `loss`, a scalar mean over the images at work.
 
-        With `keep_zeros` gradients are zeroed in place, so that weight decay goes on where there is no gradient.
+        With `keep_zeros` what had a gradient before has one of zeros where the loss gives it none, so that weight decay
+        goes on there.
         clip_norm > 0 bounds the norm of all gradients together.
         """
-        part = self.part
+        part, before = self.part, list[Tensor]()
+        own = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         if part.first or not part.summed:
-            optimizer.zero_grad(set_to_none=not keep_zeros)
+            before = [parameter for parameter in own if parameter.grad is not None] if keep_zeros else []
+            optimizer.zero_grad()
         self.compute.backward(loss * part.share if part.summed and part.share < 1 else loss, optimizer)
+        for parameter in before:
+            parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
         if not self.completes:
             return
-        own = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         sum_gradients(own)
         if clip_norm > 0:
             torch.nn.utils.clip_grad_norm_(own, clip_norm)

@@ -65,6 +65,7 @@ def run_belief_loop(
     steps = [BeliefStep(student, images, settings, context) for student in students]
     averaged = [student.averaged for student in students]
     evidence = Evidence.empty(len(images), images.classes, beliefs=True)
+    beliefs: list[Belief] = []
     state: dict[str, Stateful] = {k: v for n, s in enumerate(students) for k, v in s.stateful(f"net{n}").items()}
     for epoch in context.epochs("scanmix", settings.epochs, evidence=evidence, **state):
         beliefs = [teacher.belief(student) for student in students]
@@ -82,6 +83,8 @@ def run_belief_loop(
             **teacher.metrics(beliefs[0], monitor),
             **monitor.test(averaged, context),
         )
+    beliefs.clear()  # of large sets, together with what the steps keep, more memory than all that follows
+    steps.clear()
     sights = [look_closely(net, images, context) for net in averaged]
     logits = torch.stack([sight.probabilities.clamp_min(SMALLEST).log() for sight in sights]).sum(0)
     evidence.final_probability[:] = logits.softmax(1).cpu().numpy()

@@ -17,6 +17,7 @@ from scanmix_cli.method.stored import StoredPixels
 
 EVALUATION_BATCH = {"cpu": 256, "cuda": 2048, "mps": 512}
 COMPILED_VIEWS = ("simclr", "strong")  # over a hundred operations each: as costly as the network at batch 64
+SMALL = 64  # pixels of a side, up to which a batch of usual size leaves a part of a GPU idle
 COMPILED_FROM = 20_000  # images; fewer make too few steps to pay for the 15 to 30 seconds of compiling a view
 
 
@@ -43,6 +44,11 @@ class ImageSet:
     def known(self) -> Tensor:
         """bool (N,): images with a given label."""
         return self.labels >= 0
+
+    @property
+    def small(self) -> bool:
+        """Whether the images are so small that work done side by side saves time on a GPU."""
+        return self.size <= SMALL
 
     def given_prior(self) -> Tensor:
         """Shares of the classes among the given labels, float32 (C,)."""

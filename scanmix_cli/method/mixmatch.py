@@ -9,6 +9,7 @@ from scipy.special import betaincinv
 from torch import Tensor, nn
 
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.overlap import side_by_side
 from scanmix_cli.engine.parallel import divisible, gather, own_share
 from scanmix_cli.method.class_draws import draw_rates, drawn
 from scanmix_cli.method.images import Augmentation, ImageSet, to_layout
@@ -133,8 +134,12 @@ class MixMatchStep:
         """
         net, temperature = self.learner.net, self.settings.temperature
         with self.context.compute.autocast():
-            own = forward_groups(net, net.backbone, inputs, 4)
-            peer = self.peer(inputs[len(inputs) // 2 :])
+            own, peer = side_by_side(
+                self.context.device,
+                lambda: forward_groups(net, net.backbone, inputs, 4),
+                lambda: self.peer(inputs[len(inputs) // 2 :]),
+                pays=self.images.small,
+            )
         x, x2, u, u2 = gather(own, parts=4).float().softmax(1).chunk(4)
         peer_u, peer_u2 = gather(peer, parts=2).float().softmax(1).chunk(2)
         q_u = co_guess((u, u2), (peer_u, peer_u2), temperature)

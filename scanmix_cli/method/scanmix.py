@@ -15,11 +15,12 @@ from torch import Tensor
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.parallel import from_writer, is_writer
 from scanmix_cli.evidence.evidence import Evidence, View
-from scanmix_cli.method.clustering import ClusteringStep
+from scanmix_cli.method.clustering import ClusteringPair
 from scanmix_cli.method.em_view import EMView
 from scanmix_cli.method.gate import apply_gate, estimated_noise
 from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.learner import Learner, Outlook, look, refresh_frozen, semi_rate
+from scanmix_cli.method.losses import SMALLEST
 from scanmix_cli.method.mixmatch import MixMatchStep
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.neighbors import mine_neighbors
@@ -66,7 +67,9 @@ def run_em_loop(
             **monitor.selection(divisions[0].clean, loop.labels),
             **monitor.test(nets, context),
         )
-    log_probability = torch.stack([outlook.probabilities.log() for outlook in outlooks or loop.look()])
+    log_probability = torch.stack(
+        [outlook.probabilities.clamp_min(SMALLEST).log() for outlook in outlooks or loop.look()]
+    )
     loop.evidence.final_probability[:] = log_probability.sum(0).softmax(1).cpu().numpy()
     return loop.evidence
 
@@ -114,11 +117,9 @@ class EMLoop:
             MixMatchStep(learner, peer, images, profile.mixmatch, context)
             for learner, peer in zip(learners, peers, strict=True)
         ]
-        self.clustering_steps: list[ClusteringStep] = []
+        self.clustering: ClusteringPair | None = None
         if profile.clustering is not None and neighbors is not None:
-            self.clustering_steps = [
-                ClusteringStep(learner, images, neighbors, profile.clustering, context) for learner in learners
-            ]
+            self.clustering = ClusteringPair(learners, images, neighbors, profile.clustering, context)
 
     def look(self) -> list[Outlook]:
         """Both networks' view of every image."""
@@ -164,16 +165,14 @@ class EMLoop:
 
     def train_clustering(self, outlooks: list[Outlook], rows: np.ndarray) -> dict[str, float]:
         """Both networks, each with the neighbour filter of its peer; returns the loss of the first."""
-        if not self.clustering_steps or self.profile.clustering is None:
+        if self.clustering is None or self.profile.clustering is None:
             return {}
         chosen = self._rows(rows)
         if not rows.all():
-            self._mine_within(chosen)
-        results = []
-        for learner, step, peer in zip(self.learners, self.clustering_steps, reversed(outlooks), strict=True):
+            self._mine_within(chosen, self.clustering)
+        for learner in self.learners:
             self._start_stage(learner.cluster_optimizer, self.profile.clustering.learning_rate)
-            results.append(step.epoch(chosen, peer.predictions))
-        return results[0]
+        return self.clustering.epoch(chosen, [peer.predictions for peer in reversed(outlooks)])
 
     def _start_stage(self, optimizer: torch.optim.Optimizer, rate: float) -> None:
         """Set the rate; with parallel networks also forget the momentum, as the release does: there each stage runs in
@@ -184,12 +183,12 @@ class EMLoop:
                 if (momentum := state.get("momentum_buffer")) is not None:
                     momentum.zero_()
 
-    def _mine_within(self, rows: Tensor) -> None:
+    def _mine_within(self, rows: Tensor, clustering: ClusteringPair) -> None:
         """Neighbours inside the epoch's subset, from current features (Clothing1M; paper, implementation details)."""
         net, settings = self.learners[0].net, self.profile.neighbors
         features = forward_all(net.features, net, self.images.subset(rows), self.context)
         found = mine_neighbors(torch.nn.functional.normalize(features, dim=1), settings.count, settings.include_self)
-        for step in self.clustering_steps:
+        for step in clustering.steps:
             step.neighbors[rows, : found.shape[1]] = rows[found]
 
     def _rows(self, mask: np.ndarray) -> Tensor:

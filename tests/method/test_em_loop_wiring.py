@@ -11,10 +11,10 @@ from toy_runs import CLASSES, shrink, toy_context, toy_images, toy_profile, trai
 from scanmix_cli.engine.context import Context
 from scanmix_cli.method import methods, mixmatch
 from scanmix_cli.method import scanmix as loop_module
-from scanmix_cli.method.clustering import ClusteringStep
+from scanmix_cli.method.clustering import ClusteringPair, ClusteringStep
 from scanmix_cli.method.elr import ElrStep
 from scanmix_cli.method.gate import estimated_noise
-from scanmix_cli.method.learner import Learner, look, make_learner
+from scanmix_cli.method.learner import Learner, Outlook, look, make_learner
 from scanmix_cli.method.losses import early_learning_regulariser
 from scanmix_cli.method.mixmatch import MixMatchStep
 from scanmix_cli.method.monitor import Monitor
@@ -58,11 +58,11 @@ def test_each_network_learns_from_its_peers_split(monkeypatch: pytest.MonkeyPatc
 def test_each_network_clusters_under_its_peers_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[int]] = []
 
-    def record(_: ClusteringStep, __: torch.Tensor, peer: torch.Tensor) -> dict:
-        seen.append(peer.tolist())
+    def record(_: ClusteringPair, __: torch.Tensor, peers: list[torch.Tensor]) -> dict:
+        seen.extend(peer.tolist() for peer in peers)
         return {}
 
-    monkeypatch.setattr(ClusteringStep, "epoch", record)
+    monkeypatch.setattr(ClusteringPair, "epoch", record)
     loop = make_loop()
     outlooks = [replace(outlook, predictions=torch.full((24,), k)) for k, outlook in enumerate(loop.look())]
     loop.train_clustering(outlooks, np.ones(24, dtype=bool))
@@ -88,7 +88,7 @@ def test_clustering_step_draws_no_partner_that_the_peer_sees_in_another_class(mo
     step = ClusteringStep(pair(RELEASED, context)[0], IMAGES, neighbors, RELEASED.clustering, context)
     peer = torch.arange(24) % 2
     for _ in range(4):
-        step.epoch(torch.arange(24), peer)
+        step.draw(torch.arange(24), peer)
     for anchors, partners in drawn:
         assert torch.equal(peer[anchors], peer[partners])
     assert any((anchors != partners).any() for anchors, partners in drawn)
@@ -102,12 +102,12 @@ def test_each_step_runs_at_its_own_rate(profile: Profile, monkeypatch: pytest.Mo
         rates["semi"].append(self.learner.optimizer.param_groups[0]["lr"])
         return {}
 
-    def clustering(self: ClusteringStep, *_: object) -> dict:
-        rates["clustering"].append(self.learner.cluster_optimizer.param_groups[0]["lr"])
+    def clustering(self: ClusteringPair, *_: object) -> dict:
+        rates["clustering"] += [step.learner.cluster_optimizer.param_groups[0]["lr"] for step in self.steps]
         return {}
 
     monkeypatch.setattr(MixMatchStep, "epoch", semi)
-    monkeypatch.setattr(ClusteringStep, "epoch", clustering)
+    monkeypatch.setattr(ClusteringPair, "epoch", clustering)
     assert profile.clustering is not None
     profile = replace(
         profile,
@@ -140,9 +140,22 @@ def test_what_the_gate_decides_reaches_both_steps(
     loop_module.run_em_loop(pair(RELEASED, context), IMAGES, NEIGHBORS, RELEASED, Monitor(), context)
     (loop,) = seen
     assert [step.view.name for step in loop.semi_steps] == [view] * 2
-    assert [step.view.name for step in loop.clustering_steps] == [view] * 2
+    assert loop.clustering is not None
+    assert [step.view.name for step in loop.clustering.steps] == [view] * 2
     assert loop.profile.clustering is not None
     assert loop.profile.clustering.learning_rate == rate
+
+
+def test_networks_that_are_sure_of_different_classes_end_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look(loop: EMLoop) -> list[Outlook]:
+        sure = [torch.eye(CLASSES)[[k] * len(IMAGES)] for k in (0, 1)]
+        return [Outlook(p, torch.zeros(len(IMAGES)), p.argmax(1)) for p in sure]
+
+    monkeypatch.setattr(EMLoop, "look", look)
+    monkeypatch.setattr(loop_module, "_gate_noise", lambda *_: 0.2)
+    profile, context = replace(RELEASED, mixmatch=replace(RELEASED.mixmatch, epochs=0)), toy_context()
+    evidence = loop_module.run_em_loop(pair(profile, context), IMAGES, NEIGHBORS, profile, Monitor(), context)
+    np.testing.assert_allclose(evidence.final_probability[:, :3], [[0.5, 0.5, 0.0]] * len(IMAGES), atol=1e-6)
 
 
 def test_gate_estimates_from_both_networks_without_touching_their_history() -> None:

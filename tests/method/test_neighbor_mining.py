@@ -12,7 +12,7 @@ from scanmix_cli.engine.context import Context
 from scanmix_cli.method import clustering
 from scanmix_cli.method import neighbors as mining
 from scanmix_cli.method.bound import keep_links
-from scanmix_cli.method.clustering import ClusteringStep
+from scanmix_cli.method.clustering import ClusteringPair
 from scanmix_cli.method.learner import make_learner
 from scanmix_cli.method.neighbors import mine_neighbors, vote_accuracy
 from scanmix_cli.method.networks import scanmix_net
@@ -95,10 +95,10 @@ def test_stage_c_draws_among_all_mined_neighbors() -> None:
 def test_clustering_step_filters_by_the_peers_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
     profile, images, context = toy_profile(), toy_images(), toy_context()
     assert profile.clustering is not None
-    learner = make_learner(scanmix_net("small", 3, context), profile, context)
+    learners = [make_learner(scanmix_net("small", 3, context, k), profile, context) for k in (1, 2)]
     neighbors = torch.randint(0, 64, (64, 6), generator=generator())
-    step = ClusteringStep(learner, images, neighbors, profile.clustering, context)
-    peer = torch.arange(64) % 2
+    pair = ClusteringPair(learners, images, neighbors, profile.clustering, context)
+    peers = [torch.arange(64) % 2, torch.arange(64) % 3]
     allowed: list[torch.Tensor] = []
 
     def record(batches: torch.Tensor, candidates: torch.Tensor, mask: torch.Tensor, context: Context) -> torch.Tensor:
@@ -106,8 +106,9 @@ def test_clustering_step_filters_by_the_peers_predictions(monkeypatch: pytest.Mo
         return draw_partners(batches, candidates, mask, context)
 
     monkeypatch.setattr(clustering, "draw_partners", record)
-    values = step.epoch(torch.arange(64), peer)
-    assert torch.equal(allowed[0], (neighbors % 2) == peer.unsqueeze(1))
+    values = pair.epoch(torch.arange(64), peers)
+    assert torch.equal(allowed[0], (neighbors % 2) == peers[0].unsqueeze(1))
+    assert torch.equal(allowed[1], (neighbors % 3) == peers[1].unsqueeze(1))
     assert np.isfinite(values["loss_clustering"])
 
 
@@ -119,7 +120,8 @@ def test_a_subset_of_an_epoch_has_neighbors_inside_itself() -> None:
     loop = EMLoop(learners, images, mined, profile, context)
     rows = np.arange(64) % 3 != 0
     loop.train_clustering(loop.look(), rows)
-    for step in loop.clustering_steps:
+    assert loop.clustering is not None
+    for step in loop.clustering.steps:
         assert rows[step.neighbors[torch.from_numpy(rows)].numpy()].all()
         assert torch.equal(step.neighbors[~torch.from_numpy(rows)], mined[~torch.from_numpy(rows)])
     assert torch.equal(mined, before), "the neighbours of the run stay as mined"
@@ -129,20 +131,21 @@ def test_a_subset_of_an_epoch_has_neighbors_inside_itself() -> None:
 def test_clustering_step_passes_over_all_images_unless_limited(steps: int, expected: int) -> None:
     profile, context = toy_profile(), toy_context()
     assert profile.clustering is not None
-    learner = make_learner(scanmix_net("small", 3, context), profile, context)
+    learners = [make_learner(scanmix_net("small", 3, context, k), profile, context) for k in (1, 2)]
     neighbors = torch.arange(64).unsqueeze(1)
     settings = replace(profile.clustering, batch_size=16, steps=steps)
-    step = ClusteringStep(learner, toy_images(), neighbors, settings, context)
-    seen: list[torch.Tensor] = []
+    pair = ClusteringPair(learners, toy_images(), neighbors, settings, context)
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    def record(anchors: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
-        seen.append(anchors.clone())
-        return torch.tensor(2.5)
+    def record(first: torch.Tensor, _: torch.Tensor, second: torch.Tensor, __: torch.Tensor) -> torch.Tensor:
+        seen.append((first.clone(), second.clone()))
+        return torch.tensor([2.5, 7.0])
 
-    step.captured = record  # type: ignore[assignment]
-    assert step.epoch(torch.arange(64), torch.zeros(64, dtype=torch.int64)) == {"loss_clustering": 2.5}
-    assert [len(anchors) for anchors in seen] == [16] * expected
-    assert len(torch.cat(seen).flatten(1).unique(dim=0)) == 16 * expected
+    pair.captured = record  # type: ignore[assignment]
+    assert pair.epoch(torch.arange(64), [torch.zeros(64, dtype=torch.int64)] * 2) == {"loss_clustering": 2.5}
+    for anchors in zip(*seen, strict=True):
+        assert [len(part) for part in anchors] == [16] * expected
+        assert len(torch.cat(anchors).flatten(1).unique(dim=0)) == 16 * expected
 
 
 def test_large_sets_are_searched_by_cells_and_miss_little(monkeypatch: pytest.MonkeyPatch) -> None:

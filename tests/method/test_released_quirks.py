@@ -8,7 +8,7 @@ from scanmix_cli.models.network import ScanMixNet
 from toy_runs import CLASSES, shrink, toy_context, toy_images
 
 from scanmix_cli.engine.context import Context
-from scanmix_cli.method.clustering import ClusteringStep
+from scanmix_cli.method.clustering import ClusteringPair, ClusteringStep
 from scanmix_cli.method.learner import Learner, make_learner, refresh_frozen
 from scanmix_cli.method.mixmatch import MixMatchStep
 from scanmix_cli.method.monitor import Monitor
@@ -103,8 +103,9 @@ def test_zeroed_gradients_let_the_class_head_decay_in_the_clustering_step() -> N
     head = loop.learners[0].net.class_head
     start = head.weight.detach().clone()
     loop.learners[0].cluster_optimizer.param_groups[0]["lr"] = 0.02
+    assert loop.clustering is not None
     for _ in range(3):
-        loop.clustering_steps[0].step(*PIXELS)
+        loop.clustering.step(*PIXELS, *PIXELS)
     torch.testing.assert_close(head.weight.detach(), decayed(start, 3, 0.02), atol=1e-7, rtol=1e-6)
 
 
@@ -117,7 +118,8 @@ def test_otherwise_each_step_leaves_the_other_head_alone(shared: bool, legacy: b
     semi_step(loop, steps=3)
     assert same(net.cluster_head, kept)
     class_head = weights(net.class_head)
-    loop.clustering_steps[0].step(*PIXELS)
+    assert loop.clustering is not None
+    loop.clustering.step(*PIXELS, *PIXELS)
     assert same(net.class_head, class_head)
     assert not same(net.cluster_head, kept), "its own head does learn"
 
@@ -201,14 +203,20 @@ def test_parallel_networks_start_every_stage_without_momentum(order: str, monkey
     loop.train_clustering(outlooks, rows)
     kept: list[bool] = []
 
-    def epoch(self: MixMatchStep | ClusteringStep, *_: object) -> dict[str, float]:
-        semi = isinstance(self, MixMatchStep)
-        optimizer = self.learner.optimizer if semi else self.learner.cluster_optimizer
+    def note(optimizer: torch.optim.Optimizer) -> None:
         kept.extend(bool(state["momentum_buffer"].any()) for state in optimizer.state.values())
+
+    def semi_epoch(self: MixMatchStep, *_: object) -> dict[str, float]:
+        note(self.learner.optimizer)
         return {}
 
-    for step in (MixMatchStep, ClusteringStep):
-        monkeypatch.setattr(step, "epoch", epoch)
+    def clustering_epoch(self: ClusteringPair, *_: object) -> dict[str, float]:
+        for step in self.steps:
+            note(step.learner.cluster_optimizer)
+        return {}
+
+    monkeypatch.setattr(MixMatchStep, "epoch", semi_epoch)
+    monkeypatch.setattr(ClusteringPair, "epoch", clustering_epoch)
     loop.train_semi_supervised(1, loop.divide(outlooks, rows), rows)
     loop.train_clustering(outlooks, rows)
     assert len(kept) > 40

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from scanmix_cli.models import build_backbone
+from scanmix_cli.models.resnet import conv3x3, padded
 from torch import nn
 
 # 3x3 stem + BN, then per stage two blocks of two 3x3 convolutions + BN and, from stage two on, a 1x1 shortcut (+ BN).
@@ -97,3 +98,11 @@ def test_features_do_not_depend_on_the_memory_layout() -> None:
             network = network.to(memory_format=torch.channels_last)
             again = network(images.to(memory_format=torch.channels_last))
         torch.testing.assert_close(plain, again, rtol=1e-3, atol=1e-4)
+
+
+def test_channels_of_zeros_change_neither_the_first_convolution_nor_its_gradients() -> None:
+    convolution, x = conv3x3(3, 64), torch.randn(2, 3, 8, 8)
+    expected = torch.autograd.grad(convolution(x).square().sum(), convolution.weight)[0]
+    found = torch.autograd.grad(padded(convolution, x).square().sum(), convolution.weight)[0]
+    torch.testing.assert_close(padded(convolution, x), convolution(x), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(found, expected, atol=1e-3, rtol=1e-4)
