@@ -213,8 +213,8 @@ def try_all(bench: Bench, faults: list[Fault], seconds: float, results: Path | N
 
 
 def try_too_large(bench: Bench, images: int, settings: str, results: Path | None) -> int:
-    """Batches of all images in every stage: on a GPU at 224 pixels with a large network in 24 GiB, on a CPU with room for
-    16 images a pass."""
+    """Batches of all images in every stage: on a GPU at 224 pixels with a large network in 24 GiB, on a CPU with
+    room for 16 images a pass."""
     cpu = bench.device == "cpu"
     large = () if cpu else ("--image-size", "224", "--backbone", "resnet50")
     began, name = time.monotonic(), f"large-{settings}"
