@@ -13,11 +13,15 @@ from torch import Tensor
 SMALLEST = 1e-8  # floor inside logarithms of probabilities
 
 
-def nt_xent(first: Tensor, second: Tensor, temperature: float, symmetric: bool = False) -> Tensor:
+def nt_xent(
+    first: Tensor, second: Tensor, temperature: float, symmetric: bool = False, decoupled: bool = False
+) -> Tensor:
     """Contrastive loss of SimCLR over two views, (B, D) each and L2-normalised; scalar.
 
     Each anchor is compared with all 2B - 1 other outputs. `symmetric=False` takes only first views as anchors
-    (the release of ScanMix); `symmetric=True` averages over both views (SimCLR, Eq. 1).
+    (the release of ScanMix); `symmetric=True` averages over both views (SimCLR, Eq. 1). `decoupled=True` leaves the
+    partner out of the outputs that it is compared with (decoupled contrastive learning, Yeh et al. 2022), so that a
+    pair that is close already does not weaken the push from all others.
     """
     first, second = first.float(), second.float()
     batch = len(first)
@@ -27,7 +31,11 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float, symmetric: bool =
     own = torch.arange(len(anchors), device=first.device)
     logits = logits.masked_fill(F.one_hot(own, 2 * batch).bool(), float("-inf"))
     partner = (own + batch) % (2 * batch)
-    return F.cross_entropy(logits, partner)
+    if not decoupled:
+        return F.cross_entropy(logits, partner)
+    close = logits.gather(1, partner.unsqueeze(1)).squeeze(1)
+    others = logits.masked_fill(F.one_hot(partner, 2 * batch).bool(), float("-inf"))
+    return (others.logsumexp(1) - close).mean()
 
 
 def info_nce(queries: Tensor, keys: Tensor, queue: Tensor, temperature: float) -> Tensor:

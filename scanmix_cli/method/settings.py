@@ -27,6 +27,7 @@ class ContrastiveSettings:
     weight_decay: float = 1e-4
     temperature: PositiveFloat = 0.1
     symmetric: bool = False  # False: only first views are anchors, as in the release
+    decoupled: bool = False  # SimCLR only: an image's other view is not among what it is told apart from
     view: str = "simclr"
     crop: PositiveFloat = 1.0  # side of the views, in image sizes: small ones make cheap epochs
     queue_size: PositiveInt = 65536  # MoCo only

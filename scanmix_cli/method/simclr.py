@@ -23,7 +23,7 @@ def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSet
         with context.compute.autocast():
             outputs = net(inputs)
         first, second = gather(outputs, parts=2).chunk(2)
-        loss = nt_xent(first, second, settings.temperature, settings.symmetric)
+        loss = nt_xent(first, second, settings.temperature, settings.symmetric, settings.decoupled)
         context.descend(loss, optimizer)
         return loss.detach()
 

@@ -37,10 +37,19 @@ def test_symmetric_nt_xent_does_not_care_which_view_comes_first() -> None:
     assert forward.item() == pytest.approx(sum(released) / 2, abs=1e-6)
 
 
+def test_decoupled_nt_xent_leaves_the_partner_out_of_the_comparison() -> None:
+    first = log(exp(1.6) + exp(0.0)) - 1.2
+    second = log(exp(1.6) + exp(1.92)) - 1.2
+    assert nt_xent(FIRST, SECOND, 0.5, decoupled=True).item() == pytest.approx(first, abs=1e-6)
+    both = nt_xent(FIRST, SECOND, 0.5, symmetric=True, decoupled=True).item()
+    assert both == pytest.approx((first + second) / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("decoupled", [False, True])
 @pytest.mark.parametrize("symmetric", [False, True])
-def test_nt_xent_stays_finite_at_a_tiny_temperature(symmetric: bool) -> None:
+def test_nt_xent_stays_finite_at_a_tiny_temperature(symmetric: bool, decoupled: bool) -> None:
     first = FIRST.clone().requires_grad_()
-    loss = nt_xent(first, SECOND, 1e-4, symmetric)
+    loss = nt_xent(first, SECOND, 1e-4, symmetric, decoupled)
     loss.backward()
     assert loss.isfinite()
     assert first.grad is not None

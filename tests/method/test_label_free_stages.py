@@ -162,12 +162,13 @@ def test_simclr_uses_the_profiles_temperature_and_form(monkeypatch: pytest.Monke
         return original(first, second, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(simclr, "nt_xent", record)
-    for symmetric in (False, True):
+    for symmetric, decoupled in ((False, False), (True, False), (True, True)):
         context, settings = toy_context(), toy_profile().contrastive
         assert settings is not None
-        settings = replace(settings, epochs=1, batch_size=8, temperature=0.25, symmetric=symmetric)
+        form = {"temperature": 0.25, "symmetric": symmetric, "decoupled": decoupled}
+        settings = replace(settings, epochs=1, batch_size=8, **form)
         simclr.train_simclr(contrastive_net("small", context), toy_images(8), settings, context)
-    assert seen == [(0.25, False), (0.25, True)]
+    assert seen == [(0.25, False, False), (0.25, True, False), (0.25, True, True)]
 
 
 def test_moco_queues_its_keys_and_lets_the_key_network_follow(monkeypatch: pytest.MonkeyPatch) -> None:
