@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -38,3 +39,12 @@ def test_agreement_has_means_and_spreads(script: Script) -> None:
     assert lines[0] == "| computed in | 30 epochs of plain training | short EM run |"
     assert lines[2] == "| fp32, recorded | 62.50 (50.00 to 75.00) | 62.50 (50.00 to 75.00) |"
     assert len(lines) == 2 + len(agreement.WAYS)
+
+
+def test_the_ceiling_scores_labels_by_their_probability(script: Script) -> None:
+    probabilities = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]])
+    given, clean = np.array([0, 0, 1, 0]), np.array([0, 0, 1, 1])
+    wrong, right, auroc, f1 = script("ceiling").scores(probabilities, given, clean)
+    assert (wrong, right) == (0.25, 0.75)
+    assert auroc == 1.0, "suspicion .1, .6, .2 and, of the wrong label, .7"
+    assert f1 == 1.0
