@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torchvision
 from scanmix_cli.models import build_backbone
 from scanmix_cli.models.resnet import conv3x3, padded
 from torch import nn
@@ -106,3 +107,15 @@ def test_channels_of_zeros_change_neither_the_first_convolution_nor_its_gradient
     found = torch.autograd.grad(padded(convolution, x).square().sum(), convolution.weight)[0]
     torch.testing.assert_close(padded(convolution, x), convolution(x), atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(found, expected, atol=1e-3, rtol=1e-4)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_resnet50_gives_what_torchvisions_does(training: bool) -> None:
+    own, other = build_backbone("resnet50"), torchvision.models.resnet50()
+    other.fc = nn.Identity()
+    other.load_state_dict(own.state_dict(), strict=True)
+    images = torch.rand(2, 3, 64, 64)
+    with torch.no_grad():
+        torch.testing.assert_close(own.train(training)(images), other.train(training)(images), rtol=1e-4, atol=1e-5)
+    for name, value in other.state_dict().items():
+        torch.testing.assert_close(own.state_dict()[name], value, rtol=1e-4, atol=1e-5, msg=name)
