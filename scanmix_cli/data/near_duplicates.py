@@ -12,8 +12,10 @@ from scanmix_cli.data.duplicates import numbered, prints_of
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.prints import cells, digests
 
-LEAST_CORRELATION = 0.95  # of two images' fine structure, at the best place; garments of one cut reach 0.9
-USUAL_CORRELATION = 0.4  # median of all candidates above which the pictures of a set share their fine structure
+LOWEST_BAR, HIGHEST_BAR = 0.7, 0.95  # for the correlation of two copies' fine structure, at the best place
+ABOVE_OTHERS = 0.25  # the bar, above what pictures that are alike but no copies reach in this set
+TELLING = 0.85  # beyond this others are no different from copies: written characters reach 0.9, garments 0.7
+OTHERS = 0.98  # the quantile of the farthest candidates' correlations that stands for pictures that are no copies
 LARGEST_DISTANCE = 0.06  # or: of their cell means, as a share of the contrast
 LEAST_CONTRAST = 4.0  # standard deviation of the cell means, 0 to 255: flat pictures look alike without being copies
 CANDIDATES, FEWER = 8, 1  # nearest images, by the cell means, that each is compared with; of more than MANY images
@@ -26,7 +28,7 @@ _FAINTEST = 4.0  # standard deviation, 0 to 255: what is left of a smooth pictur
 _LIMIT = 2.0  # standard deviations: a few glaring pixels must not decide
 _EXACT = 20_000  # images, at most, that are all compared by their cell means; more are grouped first
 _BLOCK = 2_048
-_JUDGED_FROM, _JUDGED_BY = 50, 2_000  # images from which the usual correlation is looked at; candidate pairs for it
+_JUDGED_FROM, _JUDGED_BY = 50, 2_000  # images from which the set has a bar of its own; pairs that it is read off
 
 
 def near_duplicates(pixels: Pixels) -> np.ndarray:
@@ -34,8 +36,9 @@ def near_duplicates(pixels: Pixels) -> np.ndarray:
 
     Exact copies count as nearly equal. Candidates are nearest neighbours by the grey cell means (see `prints`), freed
     of brightness and contrast. Two are nearly equal when their fine structure correlates at a shift of a few pixels, so
-    a picture made smaller, cut a little or coloured otherwise is found, or when their cell means hardly differ. In a
-    set whose pictures share their strokes, only the cell means count.
+    a picture made smaller, cut a little or coloured otherwise is found, or when their cell means hardly differ. How far
+    it has to correlate depends on how far pictures of the set do that are no copies; where they all share their
+    strokes, only the cell means count.
     """
     prints = prints_of(pixels)
     _, same = np.unique(digests(prints), return_inverse=True)
@@ -61,21 +64,26 @@ def _alike(prints: np.ndarray, images: np.ndarray, rows: np.ndarray) -> Iterator
     pairs = np.stack([one, near.ravel()])
     low, high = np.sort(pairs[:, (pairs[0] != pairs[1]) & (pairs[1] >= 0)], axis=0)
     pairs = with_contrast[np.stack(np.divmod(np.unique(low * len(near) + high), len(near)))]
-    fine = images.shape[-1] >= _SMALLEST and _telling(images, rows, pairs)
+    bar = _bar(images, rows, with_contrast, near) if images.shape[-1] >= _SMALLEST else np.inf
     for start in range(0, pairs.shape[1], _BLOCK):
         left, right = pairs[:, start : start + _BLOCK]
         alike = _distances(prints, contrast, left, right) <= LARGEST_DISTANCE
-        if fine:
-            alike |= correlations(images, rows[left], rows[right]) >= LEAST_CORRELATION
+        if np.isfinite(bar):
+            alike |= correlations(images, rows[left], rows[right]) >= bar
         yield left[alike], right[alike]
 
 
-def _telling(images: np.ndarray, rows: np.ndarray, pairs: np.ndarray) -> bool:
-    """Whether fine structure tells copies apart: not where it is usual among candidates, as with written characters."""
-    if len(rows) < _JUDGED_FROM or not pairs.shape[1]:
-        return True
-    left, right = pairs[:, :: max(pairs.shape[1] // _JUDGED_BY, 1)]
-    return float(np.median(correlations(images, rows[left], rows[right]))) <= USUAL_CORRELATION
+def _bar(images: np.ndarray, rows: np.ndarray, looked_at: np.ndarray, near: np.ndarray) -> float:
+    """The correlation from which two are copies; infinite where it does not tell them from others. Read off each one's
+    farthest candidate, which is rarely a copy. near int64 (n, k): candidates, as numbers among `looked_at`."""
+    farthest = near[:, -1]
+    usable = np.flatnonzero((farthest >= 0) & (farthest != np.arange(len(near))))
+    if len(near) < _JUDGED_FROM or not len(usable):
+        return HIGHEST_BAR
+    usable = usable[:: max(len(usable) // _JUDGED_BY, 1)]
+    left, right = rows[looked_at[usable]], rows[looked_at[farthest[usable]]]
+    others = float(np.quantile(correlations(images, left, right), OTHERS))
+    return np.inf if others > TELLING else float(np.clip(others + ABOVE_OTHERS, LOWEST_BAR, HIGHEST_BAR))
 
 
 def correlations(images: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -93,12 +101,15 @@ def correlations(images: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.
 
 
 def _structure(images: np.ndarray) -> np.ndarray:
-    """uint8 (n, 3, S, S) to float32 (n, side, side) of unit length: grey, less its surroundings, clipped and faded."""
+    """uint8 (n, 3, S, S) to float32 (n, side, side) of unit length: grey, less its surroundings and the means of rows and
+    columns, clipped and faded."""
     grey = images.mean(axis=1, dtype=np.float32)
     step = max(grey.shape[-1] // SIDE, 1)
     side = min(grey.shape[-1] // step, SIDE)
     grey = grey[:, : side * step, : side * step].reshape(len(grey), side, step, side, step).mean(axis=(2, 4))
     fine = grey - uniform_filter(grey, size=(0, _SURROUNDINGS, _SURROUNDINGS))
+    fine -= fine.mean(axis=1, keepdims=True)  # a horizon alone makes no copy
+    fine -= fine.mean(axis=2, keepdims=True)
     spread = np.sqrt((fine**2).mean(axis=(1, 2), keepdims=True))
     fade = np.sqrt(np.hanning(side + 2)[1:-1]).astype(np.float32)
     fine = np.clip(fine, -_LIMIT * spread, _LIMIT * spread) * fade[:, None] * fade * (spread >= _FAINTEST)

@@ -59,3 +59,32 @@ def test_written_digits_are_no_copies_of_one_another() -> None:
     images = [np.asarray(Image.open(file).convert("RGB")).transpose(2, 0, 1) for file in files]
     assert len(images) == 400
     assert (near_duplicates(pixels_of(images)) == -1).all()
+
+
+def grained(image: np.ndarray, seed: int, strength: float) -> np.ndarray:
+    """The picture under a grain of its own, uint8 (3, 32, 32)."""
+    grain = np.random.default_rng(seed).normal(0, strength, image.shape[1:])
+    return np.clip(image + grain, 0, 255).astype(np.uint8)
+
+
+def test_the_bar_lies_above_what_pictures_of_the_set_share() -> None:
+    cut = picture(1000)[:, 4:36, 4:36].astype(np.float32)
+    own = [picture(seed)[:, 4:36, 4:36].astype(np.float32) for seed in range(60)]
+    garments = [0.6 * cut + 0.4 * one for one in own]
+    for pictures, found in ((own, True), (garments, False)):
+        images = [one.astype(np.uint8) for one in pictures]
+        images.append(grained(images[7], 1, 10))
+        (likeness,) = correlations(np.stack(images), np.array([7]), np.array([60]))
+        assert 0.7 < likeness < 0.95
+        sets = near_duplicates(pixels_of(images))
+        assert np.flatnonzero(sets >= 0).tolist() == ([7, 60] if found else [])
+    again = [one.astype(np.uint8) for one in garments]
+    assert np.flatnonzero(near_duplicates(pixels_of([*again, grained(again[7], 1, 3)])) >= 0).tolist() == [7, 60]
+
+
+def test_a_horizon_alone_makes_no_copy() -> None:
+    waves = [picture(seed)[:, 4:36, 4:36].astype(np.float32) for seed in range(60)]
+    horizon = np.where(np.arange(SIDE) < 15, 220.0, 60.0)[None, :, None]
+    images = [(0.85 * horizon + 0.15 * one).astype(np.uint8) for one in waves[:2]]
+    likeness = correlations(np.stack(images), np.array([0]), np.array([1]))
+    assert likeness < 0.6
