@@ -21,7 +21,7 @@ LEAST_CONTRAST = 4.0  # standard deviation of the cell means, 0 to 255: flat pic
 CANDIDATES, FEWER = 8, 1  # nearest images, by the cell means, that each is compared with; of more than MANY images
 MANY = 100_000
 SIDE = 32  # pixels a side of the compared pictures
-_SMALLEST = 16  # pixels a side that have a fine structure
+SMALLEST = 16  # pixels a side that have a fine structure
 _SURROUNDINGS = 9  # pixels a side whose mean is taken away, so that only the fine structure is left
 _SHIFT = 3  # pixels to each side
 _FAINTEST = 4.0  # standard deviation, 0 to 255: what is left of a smooth picture is only the traces of its storage
@@ -64,7 +64,7 @@ def _alike(prints: np.ndarray, images: np.ndarray, rows: np.ndarray) -> Iterator
     pairs = np.stack([one, near.ravel()])
     low, high = np.sort(pairs[:, (pairs[0] != pairs[1]) & (pairs[1] >= 0)], axis=0)
     pairs = with_contrast[np.stack(np.divmod(np.unique(low * len(near) + high), len(near)))]
-    bar = _bar(images, rows, with_contrast, near) if images.shape[-1] >= _SMALLEST else np.inf
+    bar = least_correlation(images, rows[with_contrast], near) if images.shape[-1] >= SMALLEST else np.inf
     for start in range(0, pairs.shape[1], _BLOCK):
         left, right = pairs[:, start : start + _BLOCK]
         alike = _distances(prints, contrast, left, right) <= LARGEST_DISTANCE
@@ -73,16 +73,18 @@ def _alike(prints: np.ndarray, images: np.ndarray, rows: np.ndarray) -> Iterator
         yield left[alike], right[alike]
 
 
-def _bar(images: np.ndarray, rows: np.ndarray, looked_at: np.ndarray, near: np.ndarray) -> float:
-    """The correlation from which two are copies; infinite where it does not tell them from others. Read off each one's
-    farthest candidate, which is rarely a copy. near int64 (n, k): candidates, as numbers among `looked_at`."""
+def least_correlation(images: np.ndarray, places: np.ndarray, near: np.ndarray) -> float:
+    """The correlation from which two of the images at `places`, int64 (n,), are copies; infinite where it does not tell
+    them from others. Read off each one's farthest candidate, which is rarely a copy.
+
+    near int64 (n, k): candidates, the nearest first, as numbers among the n; -1 where there is none.
+    """
     farthest = near[:, -1]
     usable = np.flatnonzero((farthest >= 0) & (farthest != np.arange(len(near))))
     if len(near) < _JUDGED_FROM or not len(usable):
         return HIGHEST_BAR
     usable = usable[:: max(len(usable) // _JUDGED_BY, 1)]
-    left, right = rows[looked_at[usable]], rows[looked_at[farthest[usable]]]
-    others = float(np.quantile(correlations(images, left, right), OTHERS))
+    others = float(np.quantile(correlations(images, places[usable], places[farthest[usable]]), OTHERS))
     return np.inf if others > TELLING else float(np.clip(others + ABOVE_OTHERS, LOWEST_BAR, HIGHEST_BAR))
 
 
@@ -101,8 +103,8 @@ def correlations(images: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.
 
 
 def _structure(images: np.ndarray) -> np.ndarray:
-    """uint8 (n, 3, S, S) to float32 (n, side, side) of unit length: grey, less its surroundings and the means of rows and
-    columns, clipped and faded."""
+    """uint8 (n, 3, S, S) to float32 (n, side, side) of unit length: grey, less its surroundings and the means of rows
+    and columns, clipped and faded."""
     grey = images.mean(axis=1, dtype=np.float32)
     step = max(grey.shape[-1] // SIDE, 1)
     side = min(grey.shape[-1] // step, SIDE)

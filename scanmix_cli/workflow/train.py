@@ -17,6 +17,7 @@ from scanmix_cli.data.audit import require_readable
 from scanmix_cli.data.cache import default_cache_dir
 from scanmix_cli.data.copies import CopySets, copy_sets
 from scanmix_cli.data.cores import usable_cores
+from scanmix_cli.data.near_by_embedding import joined_by_embedding
 from scanmix_cli.data.overview import before_training, overview
 from scanmix_cli.data.pixels import SCAN_SIZE, Pixels, load_pixels, require_same_rows
 from scanmix_cli.data.samples import Samples
@@ -249,7 +250,8 @@ def conclude(
     if note.problem:
         context.reporter.message(f"warning: {note.problem}")
     others = _predict_others(pixels, trained.rows, trained.classifier, context)
-    report = build_report(samples, pixels, verdicts, trained.rows, others, sets.exact, sets.near)
+    near = sets.near if neighbors is None else joined_by_embedding(sets.near, pixels, trained.rows, neighbors)
+    report = build_report(samples, pixels, verdicts, trained.rows, others, sets.exact, near)
     report = apply_decisions(report, trained.given.decisions)
     trained.given.carry_on(path)
     own = {
