@@ -119,7 +119,8 @@ class Teacher:
         """The averaged network's probabilities and its neighbours' votes, without and with the image's own label."""
         sight = look_closely(student.averaged, self.images, self.context)
         neighbors = self.mine(sight.features)
-        without = believe([sight.probabilities, self._votes(neighbors)], self.prior)
+        floor = self.settings.floor / self.images.classes
+        without = believe([sight.probabilities, self._votes(neighbors)], self.prior, floor)
         posterior = self._with_label(without)
         agree([without, posterior])  # images are drawn by it
         return Belief(without, posterior, neighbors)

@@ -15,7 +15,6 @@ from torch import Tensor
 
 SMALLEST = 1e-8
 SHARPNESS = 2.0  # exponent of a vote before it is passed on
-FLOOR = 0.01  # no opinion alone rules a class out further than this: networks and propagated votes are overconfident
 LEAST_SPREAD = 1e-4  # of confidences: smaller differences are rounding
 PRIOR_COUNT = 1.0  # images assumed in every cell of the noise matrix before any is counted
 
@@ -69,15 +68,16 @@ def votes(given: Tensor, neighbors: Tensor, prior: Tensor, rounds: int) -> Tenso
     return balance(result, prior)
 
 
-def believe(opinions: list[Tensor], prior: Tensor) -> Tensor:
+def believe(opinions: list[Tensor], prior: Tensor, floor: float) -> Tensor:
     """float32 (N, C): belief out of opinions, (N, C) distributions: their normalised geometric mean, near the prior.
 
     Their product would be right for independent opinions. These err together, and a product that is too sure of itself
-    leaves the given label no say.
+    leaves the given label no say. No opinion alone rules a class out further than `floor`: networks and propagated
+    votes are overconfident. Where fewer labels than that are wrong, though, a wrong one can no longer be told.
     """
     logs = torch.zeros_like(opinions[0])
     for opinion in opinions:  # one after another: of a million images each table is large
-        logs += opinion.clamp_min(FLOOR).log_()
+        logs += opinion.clamp_min(floor).log_()
     return balance(logs.div_(len(opinions)).softmax(1), prior)
 
 

@@ -62,15 +62,31 @@ def test_passing_votes_on_mends_weak_ones() -> None:
 
 def test_belief_is_the_geometric_mean_of_opinions() -> None:
     first, even = rows((0.8, 0.2), (0.2, 0.8)), rows((0.5, 0.5), (0.5, 0.5))
-    torch.testing.assert_close(beliefs.believe([first, first], EVEN), first, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(beliefs.believe([first, first], EVEN, 0.01), first, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(  # the roots of 0.8 and 0.2 are as 2 to 1
-        beliefs.believe([first, even], EVEN), rows((2 / 3, 1 / 3), (1 / 3, 2 / 3)), rtol=1e-4, atol=1e-5
+        beliefs.believe([first, even], EVEN, 0.01), rows((2 / 3, 1 / 3), (1 / 3, 2 / 3)), rtol=1e-4, atol=1e-5
     )
 
 
 def test_no_opinion_alone_is_certain() -> None:
-    belief = beliefs.believe([rows((1.0, 0.0), (0.0, 1.0))], EVEN)
+    belief = beliefs.believe([rows((1.0, 0.0), (0.0, 1.0))], EVEN, 0.01)
     torch.testing.assert_close(belief[0], torch.tensor([1 / 1.01, 0.01 / 1.01]), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("floor", [0.01, 0.001])
+def test_a_high_floor_leaves_few_wrong_labels_half_believed(floor: float) -> None:
+    """Ten classes of 900 images, every belief certain and right, one label in 51 wrong, evenly."""
+    truth = torch.arange(10).repeat(900)
+    labels, wrong = truth.clone(), torch.arange(0, 9_000, 51)
+    labels[wrong] = (truth[wrong] + 1 + torch.arange(len(wrong)) // 10 % 9) % 10
+    even = torch.full((10,), 0.1)
+    belief = beliefs.believe([torch.nn.functional.one_hot(truth, 10).float()], even, floor)
+    posterior = beliefs.label_posterior(belief, labels, beliefs.noise_matrix(belief, labels))
+    low, high = floor / (1 + 9 * floor), 1 / (1 + 9 * floor)
+    confused = (2 + 1 + 900 * low) / 900  # two wrong labels of a kind, one assumed, and what the floor makes of 900
+    expected = low * 0.98 / (low * 0.98 + high * confused)  # .42 and .18
+    found = posterior[wrong].gather(1, labels[wrong].unsqueeze(1)).mean().item()
+    assert found == pytest.approx(expected, abs=0.04)
 
 
 def test_noise_matrix_counts_by_belief() -> None:
