@@ -39,13 +39,15 @@ from scanmix_cli.method.student import Student, look_closely, renew_statistics, 
 HEAD_SHARPNESS = 5.0  # logits of a fresh head run from 0 to 5 where its regression runs from 0 to 1
 SMALLEST = 1e-8
 SAMPLE = 20_000  # images that tell how far beliefs may be trusted
+LEARNED_FLOOR = 0.1  # of an even share: no opinion rules a class out further where a network learns from it
 
 
 @dataclass(frozen=True)
 class Belief:
-    """What one network and its neighbours say: distributions (N, C) without the image's own label and with it, and the
-    neighbours int64 (N, K) in the network's own feature space."""
+    """What one network and its neighbours say: distributions (N, C) without the image's own label, as evidence and as
+    learned from, and with it, and the neighbours int64 (N, K) in the network's own feature space."""
 
+    told: Tensor
     without_label: Tensor
     posterior: Tensor
     neighbors: Tensor
@@ -94,9 +96,9 @@ def run_belief_loop(
 def view_of(belief: Belief, labels: Tensor) -> View:
     """A belief as evidence about the given labels int64 (N,): the loss is that of the belief without the label."""
     given = labels.clamp_min(0).unsqueeze(1)
-    losses = -belief.without_label.gather(1, given).squeeze(1).clamp_min(SMALLEST).log()
+    losses = -belief.told.gather(1, given).squeeze(1).clamp_min(SMALLEST).log()
     clean = belief.posterior.gather(1, given).squeeze(1)
-    return View(belief.without_label.cpu().numpy(), losses.cpu().numpy(), clean.cpu().numpy())
+    return View(belief.told.cpu().numpy(), losses.cpu().numpy(), clean.cpu().numpy())
 
 
 class Teacher:
@@ -119,11 +121,14 @@ class Teacher:
         """The averaged network's probabilities and its neighbours' votes, without and with the image's own label."""
         sight = look_closely(student.averaged, self.images, self.context)
         neighbors = self.mine(sight.features)
-        floor = self.settings.floor / self.images.classes
-        without = believe([sight.probabilities, self._votes(neighbors)], self.prior, floor)
+        opinions, even = [sight.probabilities, self._votes(neighbors)], 1 / self.images.classes
+        without = believe(opinions, self.prior, LEARNED_FLOOR * even)
+        told = without
+        if self.settings.floor != LEARNED_FLOOR:
+            told = believe(opinions, self.prior, self.settings.floor * even)
         posterior = self._with_label(without)
         agree([without, posterior])  # images are drawn by it
-        return Belief(without, posterior, neighbors)
+        return Belief(told, without, posterior, neighbors)
 
     def mine(self, features: Tensor) -> Tensor:
         """Neighbours int64 (N, K) of unit features (N, D), the image itself left out."""

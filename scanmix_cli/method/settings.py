@@ -151,7 +151,7 @@ class BeliefSettings:
     networks: Literal[1, 2] = 2  # two teach each other, one itself
     average: float = 0.995  # of the averaged weights, a step; they give beliefs and the final classifier
     rounds: int = 3  # neighbours' votes are passed on so often
-    floor: PositiveFloat = 0.1  # no opinion rules a class out further, in even shares: 0.01 of 10 classes
+    floor: PositiveFloat = 0.1  # no opinion rules a class out further as evidence, in even shares: 0.01 of 10 classes
     humble: bool = False  # weak features give way to the given labels
 
 
