@@ -7,7 +7,7 @@ import pytest
 import torch
 from toy_runs import evidence_bytes, toy_context, toy_images, toy_profile, train
 
-from scanmix_cli.method.belief_loop import Teacher
+from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Teacher, view_of
 from scanmix_cli.method.belief_step import BeliefStep
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.monitor import Monitor
@@ -62,6 +62,25 @@ def test_trusted_labels_are_never_doubted() -> None:
     teacher = Teacher(images, SETTINGS, 5, toy_context())
     even = torch.full((96, 3), 1 / 3)
     assert teacher._with_label(even)[9].tolist() == [0, 1, 0]
+
+
+def test_evidence_goes_below_what_is_learned_from() -> None:
+    images = CONTEXT_IMAGES
+    least = {}
+    for floor in (LEARNED_FLOOR, 0.001):
+        teacher = Teacher(images, replace(SETTINGS, floor=floor), 5, toy_context())
+        one = student()
+        teacher.start(one)
+        with torch.no_grad():
+            for parameter in one.averaged.class_head.parameters():
+                parameter.mul_(20)  # a network that is sure of itself
+        belief = teacher.belief(one)
+        view = view_of(belief, images.labels)
+        least[floor] = (float(view.probabilities.min()), float(view.losses.max()), belief.posterior)
+        assert torch.equal(belief.told, belief.without_label) == (floor == LEARNED_FLOOR)
+    assert least[0.001][0] < least[LEARNED_FLOOR][0] / 3
+    assert least[0.001][1] > least[LEARNED_FLOOR][1] + 1
+    assert torch.equal(least[0.001][2], least[LEARNED_FLOOR][2]), "what is trained towards is the same"
 
 
 def test_head_starts_from_the_votes() -> None:
