@@ -4,6 +4,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from scanmix_cli.data.duplicates import numbered
 from scanmix_cli.data.near_duplicates import SMALLEST, correlations, least_correlation
 from scanmix_cli.data.pixels import Pixels
 
@@ -31,19 +32,14 @@ def joined_by_embedding(sets: np.ndarray, pixels: Pixels, rows: np.ndarray, neig
         found = correlations(pixels.images, places[left], places[nearest[left]]) >= bar
         alike.append(left[found])
     left = np.concatenate(alike)
-    return _joined(sets, rows[left], rows[nearest[left]])
+    return _joined(sets, pixels, rows[left], rows[nearest[left]])
 
 
-def _joined(sets: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _joined(sets: np.ndarray, pixels: Pixels, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Sets int64 (n,) and pairs of rows, numbered anew by first appearance."""
     members = np.flatnonzero(sets >= 0)
     first = np.full(int(sets.max(initial=-1)) + 1, -1)
     first[sets[members[::-1]]] = members[::-1]
     ends = np.concatenate([left, members]), np.concatenate([right, first[sets[members]]])
     graph = coo_array((np.ones(len(ends[0]), bool), ends), (len(sets), len(sets)))
-    groups = connected_components(graph, directed=False)[1]
-    several = np.bincount(groups, minlength=len(sets))[groups] > 1
-    result = np.full(len(sets), -1, np.int64)
-    _, begin, group = np.unique(groups[several], return_index=True, return_inverse=True)
-    result[several] = np.argsort(np.argsort(begin))[group]
-    return result
+    return numbered(connected_components(graph, directed=False)[1][pixels.rows], pixels)
