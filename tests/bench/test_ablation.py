@@ -50,6 +50,6 @@ def test_two_variants_share_a_pre_training(
     command += ["--pretrain-epochs", "1", "--device", "cpu"]
     ablation.main([*command, "--variant", "one: " + small.format(1), "--variant", "two: " + small.format(2)])
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(" | ")[1] for line in lines[2:4]] == ["scanmix, fast, one", "scanmix, fast, two"]
-    assert [line.split(" | ")[10] for line in lines[2:4]] == ["1", "2"], "epochs"
+    epochs = {cells[1]: cells[10] for cells in (line.split(" | ") for line in lines[2:4])}
+    assert epochs == {"scanmix, fast, one": "1", "scanmix, fast, two": "2"}
     assert len(list((tmp_path / "out" / "pretrained").glob("*.safetensors"))) == 1
