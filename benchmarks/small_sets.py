@@ -8,9 +8,9 @@
 TREE holds train/CLASS/FILE and test/CLASS/FILE. For every seed 20 % of the training labels are replaced by another
 class, drawn evenly. `auto` is `scanmix train` from the files on, with the outside weights that it chooses for itself;
 `auto, no weights` the same with `--weights none`; cross-entropy and cleanlab are cells of `scanmix bench`, which train
-from scratch and count training alone. (For pictures below 48 pixels `auto` tries no weights.) True labels serve for
-scoring alone. A line a seed and method: accuracy on the test part, AUROC of wrong against right labels, share of labels
-right after cleaning, estimated share of wrong labels, minutes.
+from scratch and count training alone. True labels serve for scoring alone. A line a seed and method: accuracy on the
+test part, AUROC of wrong against right labels, share of labels right after cleaning, estimated share of wrong labels,
+minutes.
 """
 
 import argparse

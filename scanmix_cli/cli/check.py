@@ -119,7 +119,7 @@ def _plan(facts: "DataFacts") -> dict[str, Any]:
         "device": device_name(compute.device),
         "seconds": {stage: round(seconds, 1) for stage, seconds in plan.seconds.items()},
         "total_seconds": round(plan.total, 1),
-        "description": describe_plan(plan) + (measured if is_measured(Request(), facts) else ""),
+        "description": describe_plan(plan) + (measured if is_measured(Request(), facts, compute) else ""),
     }
 
 

@@ -36,6 +36,7 @@ TRIAL_SECONDS, TRIAL_EPOCHS = 30.0, 10  # of pre-training on the sample
 TRIAL_SHARE = 0.05  # of a time budget that either of the two may take
 LEAST_SAMPLE = 100  # images; fewer cannot tell the two apart
 LEAST_SIDE = 48  # pixels; below that ImageNet weights see mostly the enlarging
+MOST_SMALL = 5_000  # smaller images from which a GPU does not learn more itself than a sample can show
 MARGIN = 2.0  # standard errors by which outside weights must be ahead
 
 
@@ -45,7 +46,7 @@ def decide_weights(
     """The request with `weights` settled: "auto" becomes the packaged weights where they win, else "none"."""
     if request.weights != AUTO:
         return request
-    if not is_measured(request, facts):
+    if not is_measured(request, facts, compute):
         return replace(request, weights=NONE)
     trials = [_profile(replace(request, weights=weights), facts, compute) for weights in (PACKAGED, NONE)]
     chosen = _sample(samples, pixels, request.seed, sample_size(trials[0], compute, request.time_budget))
@@ -67,11 +68,12 @@ def decide_weights(
     return replace(request, weights=PACKAGED if better else NONE)
 
 
-def is_measured(request: Request, facts: DataFacts) -> bool:
+def is_measured(request: Request, facts: DataFacts, compute: Compute) -> bool:
     """Whether "auto" looks at outside weights for this request and these images at all."""
-    free = request.profile in ("auto", "fast") and not request.backbone and facts.short_side >= LEAST_SIDE
+    free = request.weights == AUTO and request.profile in ("auto", "fast") and not request.backbone
+    learnt_better = compute.accelerated and facts.short_side < LEAST_SIDE and facts.images > MOST_SMALL
     alone = world() == 1  # one process cannot pre-train while the others wait for their share
-    return request.weights == AUTO and free and alone and is_packaged_installed()
+    return free and alone and facts.images >= LEAST_SAMPLE and not learnt_better and is_packaged_installed()
 
 
 def _profile(request: Request, facts: DataFacts, compute: Compute) -> Profile:

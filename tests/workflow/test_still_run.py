@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def test_auto_measures_both_features_and_says_so(squares: Path, weights: Path, m
     monkeypatch.setattr(measured, "vote_accuracy", lambda *_: next(shares))
     monkeypatch.setattr(measured, "_features", lambda *_: torch.rand(12, 4))
     monkeypatch.setattr(measured, "_sample", lambda *_: samples.is_train().nonzero()[0][:12])
-    facts, compute, spoken = DataFacts(30, 3, 64), choose_compute("cpu"), Spoken()
+    facts, compute, spoken = DataFacts(100, 3, 64), choose_compute("cpu"), Spoken()
     monkeypatch.setattr(measured, "_profile", lambda *_: None)
     better = measured.decide_weights(Request(), samples, None, facts, compute, spoken)  # type: ignore[arg-type]
     assert better.weights == str(weights)
@@ -78,5 +79,24 @@ def test_auto_measures_both_features_and_says_so(squares: Path, weights: Path, m
     assert "with 30.0% after a short pre-training of our own" in spoken.said
     alike = measured.decide_weights(Request(), samples, None, facts, compute, spoken)  # type: ignore[arg-type]
     assert alike.weights == "none"
-    small = DataFacts(30, 3, 32)  # too small to be measured at all
-    assert measured.decide_weights(Request(), samples, None, small, compute, spoken).weights == "none"  # type: ignore[arg-type]
+    few = DataFacts(99, 3, 64)  # too few to be measured at all
+    assert measured.decide_weights(Request(), samples, None, few, compute, spoken).weights == "none"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("device", "images", "side", "looked_at"),
+    [
+        ("cpu", 50_000, 32, True),
+        ("cuda", 50_000, 32, False),  # there a pre-training on all of them sees more
+        ("cuda", 50_000, 48, True),
+        ("cuda", 5_000, 32, True),
+        ("cpu", 99, 224, False),
+    ],
+)
+def test_which_sets_are_measured(
+    device: str, images: int, side: int, looked_at: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measured, "is_packaged_installed", lambda: True)
+    compute = replace(choose_compute("cpu"), device=torch.device(device))
+    assert measured.is_measured(Request(), DataFacts(images, 10, side), compute) is looked_at
+    assert not measured.is_measured(Request(weights="none"), DataFacts(images, 10, side), compute)
