@@ -77,9 +77,9 @@ def figures(report: pd.DataFrame, cleaned: pd.DataFrame, truth: pd.Series) -> Fi
 
 
 def train(data: Path, seed: int, run: Path, *options: str) -> dict:
-    """Train in a process of its own, as a user does; returns summary.json."""
+    """Train in a process of its own, as a user without outside weights does; returns summary.json."""
     command = [sys.executable, "-m", "scanmix_cli", "train", str(data), "--seed", str(seed), "--out", str(run)]
-    subprocess.run([*command, *options, "--overwrite"], check=True, stdout=sys.stderr)
+    subprocess.run([*command, "--weights", "none", *options, "--overwrite"], check=True, stdout=sys.stderr)
     return json.loads((run / "summary.json").read_text(encoding="utf-8"))
 
 

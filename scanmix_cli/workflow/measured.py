@@ -24,7 +24,7 @@ from scanmix_cli.method.neighbors import mine_neighbors, vote_accuracy
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.streams import stream
 from scanmix_cli.workflow.facts import DataFacts, train_rows
-from scanmix_cli.workflow.plan import choose_profile
+from scanmix_cli.workflow.plan import SMALL_SIDE, choose_profile
 from scanmix_cli.workflow.request import Request
 from scanmix_cli.workflow.sets import image_set
 from scanmix_cli.workflow.still import VIEWS, RowsOf, StillEncoder, seconds_per_image
@@ -35,8 +35,7 @@ NEIGHBORS = 10
 TRIAL_SECONDS, TRIAL_EPOCHS = 30.0, 10  # of pre-training on the sample
 TRIAL_SHARE = 0.05  # of a time budget that either of the two may take
 LEAST_SAMPLE = 100  # images; fewer cannot tell the two apart
-LEAST_SIDE = 48  # pixels; below that ImageNet weights see mostly the enlarging
-MOST_SMALL = 5_000  # smaller images from which a GPU does not learn more itself than a sample can show
+MOST_SMALL = 5_000  # images below SMALL_SIDE; from more a GPU learns more itself than a sample can show
 MARGIN = 2.0  # standard errors by which outside weights must be ahead
 
 
@@ -71,7 +70,7 @@ def decide_weights(
 def is_measured(request: Request, facts: DataFacts, compute: Compute) -> bool:
     """Whether "auto" looks at outside weights for this request and these images at all."""
     free = request.weights == AUTO and request.profile in ("auto", "fast") and not request.backbone
-    learnt_better = compute.accelerated and facts.short_side < LEAST_SIDE and facts.images > MOST_SMALL
+    learnt_better = compute.accelerated and facts.short_side < SMALL_SIDE and facts.images > MOST_SMALL
     alone = world() == 1  # one process cannot pre-train while the others wait for their share
     return free and alone and facts.images >= LEAST_SAMPLE and not learnt_better and is_packaged_installed()
 

@@ -28,6 +28,7 @@ SAFETY = 0.85  # share of a time budget that training may plan with; the rest is
 UNBALANCED = 5.0  # times the rarest class that the commonest has; noise alone makes little of that
 LARGEST_SMALL = 64  # pixels a side; above it MoCo-v2 and a ResNet-50 take over, as in the paper
 STILL_SIZE = 192  # a good part of what weights for 224 pixels can see, at three quarters of the cost
+STILL_SMALL, SMALL_SIDE = 128, 48  # pixels enough for pictures whose short side is below the latter
 STILL_SHARE = 0.6  # of a time budget, at most, for these features where pictures may be smaller
 FEATURES = 2048  # about as many as a still encoder has, for estimates only
 PROBE_IMAGES = {"cpu": 64, "cuda": 512, "mps": 128}
@@ -120,7 +121,7 @@ def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tupl
     base = fast.GPU if compute.accelerated else fast.CPU
     size, why_size = _image_size(facts.short_side, compute)
     if is_named(request.weights):
-        base, size = fast.STILL, STILL_SIZE
+        base, size = fast.STILL, STILL_SMALL if facts.short_side < SMALL_SIDE else STILL_SIZE
     elif size > LARGEST_SMALL and compute.accelerated:
         base = fast.LARGE
     profile = resized(replace(base, name=request.profile), size)

@@ -95,6 +95,7 @@ def test_weights_take_the_place_of_the_contrastive_stage() -> None:
     assert (still.encoder, still.weights, still.contrastive) == ("still", "efficientnet-lite0", None)
     assert (still.backbone, still.image_size, still.mean) == ("timm:tf_efficientnet_lite0", 192, (0.5, 0.5, 0.5))
     assert plan.choose_profile(request, replace(TYPICAL, short_side=80, imbalance=9.6), CPU)[0] == still
+    assert plan.choose_profile(request, replace(TYPICAL, short_side=47), CPU)[0].image_size == 128, "mostly enlarged"
     paper = plan.choose_profile(replace(request, profile="paper"), replace(TYPICAL, short_side=300), CPU)[0]
     assert (paper.encoder, paper.contrastive, paper.backbone) == ("trained", None, "timm:tf_efficientnet_lite0")
 
