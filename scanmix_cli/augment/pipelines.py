@@ -53,6 +53,11 @@ def plain(images: Tensor, uniforms: Tensor, size: int) -> Tensor:
     return center_crop(images, size)
 
 
+def mirrored(images: Tensor, uniforms: Tensor, size: int) -> Tensor:
+    """Central crop, left and right exchanged."""
+    return plain(images, uniforms, size).flip(-1)
+
+
 @dataclass(frozen=True)
 class Recipe:
     """A pipeline up to normalisation: `pixels(images, uniforms (draws, B), size)` to grey levels, uint8 or float."""
@@ -71,6 +76,7 @@ RECIPES = {
     "weak-red": Recipe(weak_red, BOX_DRAWS + 1, any_size=True),
     "strong": Recipe(strong, 3 + OPERATION_DRAWS, cutout=True),
     "test": Recipe(plain, 0),
+    "mirrored": Recipe(mirrored, 0),
 }
 
 

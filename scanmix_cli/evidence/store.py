@@ -19,14 +19,15 @@ def save_evidence(
     rows: np.ndarray,
     labels: np.ndarray,
     neighbors: np.ndarray | None,
+    consistency: np.ndarray,
     embedding: tuple[np.ndarray, np.ndarray],
 ) -> None:
     """Write arrays over the N training images, compressed:
 
     rows int64 (N,) in the input table; labels int64 (N,), -1 unlabelled; epochs int64 (E,) and history float16 (N, E),
     the given label's mean probability then (NaN where unlabelled); mean_loss, final_posterior float32 (N,);
-    final_probability float16 (N, C); neighbors int32 (N, K) among the N, where there are any; embedding float32 (M, 2)
-    of the images embedding_rows int64 (M,) among the N.
+    final_probability float16 (N, C); neighbors int32 (N, K) among the N, where there are any; view_consistency
+    float32 (N,); embedding float32 (M, 2) of the images embedding_rows int64 (M,) among the N.
     """
     used = evidence.history_epochs >= 0
     history = np.where(labels[:, None] >= 0, evidence.history[:, used], np.float16("nan"))
@@ -38,6 +39,7 @@ def save_evidence(
         "mean_loss": (evidence.loss_sum / max(evidence.observations, 1)).astype(np.float32),
         "final_posterior": evidence.final_posterior,
         "final_probability": evidence.final_probability.astype(np.float16),
+        "view_consistency": consistency,
         "embedding_rows": embedding[0],
         "embedding": embedding[1],
     }

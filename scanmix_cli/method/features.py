@@ -16,7 +16,8 @@ DROPPED = 0.3  # share of the features that a strong view hides
 class FeatureView:
     """What stands for an augmentation: stored views (B, V, D) -> float32 (B, D, 1, 1), a picture of one pixel.
 
-    "test" is the mean of the stored views, "weak" one of them, every other name one of them with features hidden.
+    "test" is the mean of the stored views, "mirrored" the last of them, "weak" any, every other name any with features
+    hidden.
     """
 
     name: str
@@ -25,7 +26,7 @@ class FeatureView:
     @property
     def draws(self) -> int:
         """Uniform random numbers an image needs."""
-        return {"test": 0, "weak": 1}.get(self.name, 1 + self.dimensions)
+        return {"test": 0, "mirrored": 0, "weak": 1}.get(self.name, 1 + self.dimensions)
 
     def __call__(self, stored: Tensor, generator: torch.Generator | None = None) -> Tensor:
         uniforms = torch.rand((self.draws, len(stored)), generator=generator, device=stored.device)
@@ -34,7 +35,8 @@ class FeatureView:
     def apply(self, stored: Tensor, uniforms: Tensor) -> Tensor:
         """The view of given random numbers, `uniforms` (draws, B) in [0, 1); a pure function."""
         if not self.draws:
-            return stored.float().mean(1)[:, :, None, None]
+            seen = stored.float().mean(1) if self.name == "test" else stored[:, -1].float()
+            return seen[:, :, None, None]
         which = (uniforms[0] * stored.shape[1]).long()
         chosen = stored.gather(1, which[:, None, None].expand(-1, 1, stored.shape[2])).squeeze(1).float()
         if self.draws > 1:

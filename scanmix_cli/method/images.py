@@ -122,21 +122,26 @@ class Augmentation:
 
 
 def forward_all(
-    function: Callable[[Tensor], Tensor], net: nn.Module, images: ImageSet, context: Context, rows: Tensor | None = None
+    function: Callable[[Tensor], Tensor],
+    net: nn.Module,
+    images: ImageSet,
+    context: Context,
+    rows: Tensor | None = None,
+    view: str = "test",
 ) -> Tensor:
-    """Outputs float32 (N, ...) of `function` for the test view of every image, `net` in evaluation mode meanwhile;
-    of the images `rows`, int64 (n,), where only those are asked for.
+    """Outputs float32 (N, ...) of `function` for one view of every image, one without random numbers, `net` in
+    evaluation mode meanwhile; of the images `rows`, int64 (n,), where only those are asked for.
 
     Processes that share the run look at a part each and exchange the outputs.
     """
-    view, count = images.view("test"), len(images if rows is None else rows)
+    seen, count = images.view(view), len(images if rows is None else rows)
     was_training = net.training
     net.eval()
 
     def evaluate(size: int) -> Tensor:
         own = rows_of_this_process(count, context.device)
         batches = images.batches(own if rows is None else rows[own], size)
-        return torch.cat([function(to_layout(view(pixels, None))).float() for pixels in batches])
+        return torch.cat([function(to_layout(seen(pixels, None))).float() for pixels in batches])
 
     with torch.inference_mode(), context.compute.autocast():
         outputs = halving(evaluate, EVALUATION_BATCH[context.device.type], context.relief.parts, "evaluation")

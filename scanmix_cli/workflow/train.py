@@ -36,6 +36,7 @@ from scanmix_cli.evidence.projection import map_rows, project
 from scanmix_cli.evidence.store import EVIDENCE, save_evidence
 from scanmix_cli.evidence.verdicts import judge
 from scanmix_cli.files import write_toml
+from scanmix_cli.method.consistency import view_consistency
 from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.methods import METHODS, Outcome
 from scanmix_cli.method.monitor import Monitor
@@ -204,6 +205,7 @@ class Trained:
     rows: np.ndarray  # int64 (N,): row of each image in the Samples table
     given: TrainingLabels
     test: dict[str, float]
+    consistency: np.ndarray  # float32 (N,) in 0..1: how far the networks say the same of an image and its mirror image
 
 
 def learn(samples: Samples, labels: TrainingLabels, pixels: Pixels, profile: Profile, context: Context) -> Trained:
@@ -215,7 +217,8 @@ def learn(samples: Samples, labels: TrainingLabels, pixels: Pixels, profile: Pro
     classifier = make_classifier(
         sets.whole(outcome.nets), replace(profile, backbone=sets.whole_backbone), samples.classes
     )
-    return Trained(outcome, classifier, embedding, sets.rows, labels, test)
+    consistency = view_consistency(outcome.nets, sets.images, context).cpu().numpy()
+    return Trained(outcome, classifier, embedding, sets.rows, labels, test, consistency)
 
 
 def _embed(outcome: Outcome, images: ImageSet, context: Context) -> tuple[np.ndarray, np.ndarray]:
@@ -245,7 +248,8 @@ def conclude(
     labels = trained.given.ids[trained.rows]
     regression = None if outcome.regression is None else outcome.regression.cpu().numpy()
     verdicts = judge(outcome.evidence, labels, neighbors, regression=regression)
-    save_evidence(path / EVIDENCE, outcome.evidence, trained.rows, labels, neighbors, trained.embedding)
+    kept = (outcome.evidence, trained.rows, labels, neighbors, trained.consistency, trained.embedding)
+    save_evidence(path / EVIDENCE, *kept)
     note = save_classifier(path / "model", trained.classifier)
     if note.problem:
         context.reporter.message(f"warning: {note.problem}")

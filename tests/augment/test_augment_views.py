@@ -13,7 +13,7 @@ from scanmix_cli.errors import SettingsError
 
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
 NAMES = list(RECIPES)
-RANDOM = [name for name in NAMES if name != "test"]
+RANDOM = [name for name in NAMES if name not in ("test", "mirrored")]
 
 
 def view(name: str, size: int = 32) -> View:
@@ -71,6 +71,7 @@ def test_test_view_is_center_crop_and_normalize(stored: int) -> None:
     images = torch.randint(0, 256, (5, 3, stored, stored), dtype=torch.uint8, generator=seeded())
     expected = reference.normalize(reference.center_crop(images, [32, 32]) / 255, list(MEAN), list(STD))
     assert torch.allclose(view("test")(images), expected, atol=1e-5)
+    assert torch.allclose(view("mirrored")(images), expected.flip(-1), atol=1e-5)
 
 
 def test_weak_view_pads_black_before_normalizing() -> None:

@@ -11,6 +11,7 @@ from scanmix_cli.evidence.projection import MOST, map_rows, project
 from scanmix_cli.evidence.store import load_evidence, save_evidence
 
 LABELS = np.array([1, -1, 0])
+CONSISTENCY = np.array([0.5, 1.0, 0.25], np.float32)
 EMBEDDING = np.array([0, 2]), np.array([[0.0, 1.0], [2.0, 3.0]], np.float32)
 
 
@@ -24,7 +25,7 @@ def observed() -> Evidence:
 
 def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     path, neighbors = tmp_path / "evidence.npz", np.array([[1, 2], [0, 2], [0, 1]])
-    save_evidence(path, observed(), np.array([4, 7, 9]), LABELS, neighbors, EMBEDDING)
+    save_evidence(path, observed(), np.array([4, 7, 9]), LABELS, neighbors, CONSISTENCY, EMBEDDING)
     found = load_evidence(path)
     assert found["rows"].tolist() == [4, 7, 9]
     assert found["labels"].tolist() == [1, -1, 0]
@@ -35,12 +36,13 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     assert found["final_posterior"].tolist() == [0.5, 0.5, 0.5]
     assert found["final_probability"].shape == (3, 2)
     assert np.array_equal(found["neighbors"], neighbors)
+    assert found["view_consistency"].tolist() == [0.5, 1.0, 0.25]
     assert np.array_equal(found["embedding_rows"], EMBEDDING[0])
     assert np.array_equal(found["embedding"], EMBEDDING[1])
 
 
 def test_no_neighbors_no_array_and_no_file_no_arrays(tmp_path: Path) -> None:
-    save_evidence(tmp_path / "e.npz", observed(), np.arange(3), LABELS, None, EMBEDDING)
+    save_evidence(tmp_path / "e.npz", observed(), np.arange(3), LABELS, None, CONSISTENCY, EMBEDDING)
     assert "neighbors" not in load_evidence(tmp_path / "e.npz")
     assert load_evidence(tmp_path / "none.npz") == {}
 

@@ -14,6 +14,10 @@ def test_the_test_view_is_the_mean_of_the_stored_ones() -> None:
     assert FEATURES.mean_features().tolist() == [[2.0, 3.0], [6.0, 7.0]]
 
 
+def test_the_mirrored_view_is_the_last_one() -> None:
+    assert FEATURES.view("mirrored")(STORED)[:, :, 0, 0].tolist() == [[3.0, 4.0], [7.0, 8.0]]
+
+
 def test_a_weak_view_is_one_of_the_stored_ones() -> None:
     seen = FEATURES.view("weak").apply(STORED, torch.tensor([[0.4, 0.6]]))
     assert seen[:, :, 0, 0].tolist() == [[1.0, 2.0], [7.0, 8.0]]

@@ -42,6 +42,7 @@ def suspect_columns(
         columns[name] = plain(suspects[source].to_numpy())
     places = _places(suspects.index.to_numpy(), evidence)
     columns["near"] = _near_labels(neighbors, evidence)
+    columns["views"] = _consistencies(places, evidence)
     columns["history"] = _histories(places, evidence)
     columns["epochs"] = (evidence["epochs"] + 1).tolist() if "epochs" in evidence else []  # people count from 1
     return columns
@@ -69,6 +70,13 @@ def _near_labels(neighbors: list[list[int]], evidence: dict[str, np.ndarray]) ->
         return [[] for _ in neighbors]
     labels = evidence["labels"]
     return [labels[_places(np.array(near, np.int64), evidence)].tolist() if near else [] for near in neighbors]
+
+
+def _consistencies(places: np.ndarray, evidence: dict[str, np.ndarray]) -> list[float | None]:
+    """How far the networks say the same of an image and its mirror image, None where not known."""
+    if "view_consistency" not in evidence:
+        return [None] * len(places)
+    return plain(np.where(places >= 0, evidence["view_consistency"][places], np.nan))
 
 
 def _histories(places: np.ndarray, evidence: dict[str, np.ndarray]) -> list[list[int]]:

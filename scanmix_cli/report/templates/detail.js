@@ -56,6 +56,7 @@ page.scores = (at) => {
     ["Suggestion is right", page.percent(s.p_suggested[at])],
     ["Classifier says", page.className(s.predicted[at])],
     ["Neighbours with the given label", page.percent(s.agreement[at], 0)],
+    ["Same said of the mirror image", page.percent(s.views[at], 0)],
     ["Mean loss of the given label", fixed(s.loss[at])],
     ["Clean, says the loss mixture", page.percent(s.clean[at])],
     ["Fits a class (0 to 1)", fixed(s.fit[at]) + (s.outlier[at] ? ", outlier" : "")],
