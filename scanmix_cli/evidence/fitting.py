@@ -14,7 +14,7 @@ MOST_ROWS, FEWEST_ROWS, CELLS = 10_000, 2_000, 500_000  # images the model is fi
 STARTS = (0.02, 0.3, 0.8)  # rates of wrong labels from which the first fit sets out
 EVEN, STIFFNESSES = 1e5, (30.0, 3.0)  # all classes alike; then the freer models, tried in turn
 FREE_CLASSES = 200  # of more classes a sample holds too few labels each to tell how they differ: they are alike
-UNKNOWN = 0.3  # standard error, as a share, of the loss mixture's rate
+UNKNOWN = 0.3  # standard error, as a share, of a rate that the loss mixture or somebody else names
 HUMBLE = 3.0  # a higher rate must be so much likelier (in log-likelihood) to be believed before a lower one
 SURE = 3.0  # a freer model must foretell unseen labels better by so many standard errors
 A_CLASS = 20  # images to fit a class, fewer leave no freedom to the classes
@@ -36,10 +36,24 @@ class Fitted:
     none_wrong: bool  # that no label is wrong explains the labels as well
 
 
-def fit_noise(witnesses: Witnesses, seed: int) -> Fitted:
+def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
     """Fit on a sample of the labelled images; raises ValueError where there is none.
 
-    The rate of wrong labels is read three times, and the largest reading counts, since all err to the low side.
+    Where a rate of wrong labels of `least` is known from elsewhere, such as a review of some of them, a lower one found
+    here is raised to it: few wrong labels hardly change the likelihood.
+    """
+    rows = _sample(witnesses, stream(seed))
+    labels, ambiguity = witnesses.labels[rows], witnesses.ambiguity()[rows]
+    full = (witnesses.full(rows), labels, ambiguity)
+    fitted = _fit_beliefs(full) if witnesses.beliefs else _fit_witnesses(witnesses, rows, full)
+    if fitted.rate >= least:
+        return fitted
+    model = _settled(fitted.model, least, full)
+    return replace(fitted, model=model, rate=least, rate_error=UNKNOWN * least, none_wrong=False)
+
+
+def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted:
+    """The rate of wrong labels is read three times, and the largest reading counts, since all err to the low side.
 
     1. From the neighbours' predictions: no network was trained on the image's own label there, but they are vague.
     2. From all that is known, with as much freedom as the first allowed: sharp, but the networks have seen the label,
@@ -51,11 +65,8 @@ def fit_noise(witnesses: Witnesses, seed: int) -> Fitted:
     Networks that learned the labels by heart say nothing about how many are wrong; there the loss mixture's rate is
     taken, and doubted.
     """
-    rows = _sample(witnesses, stream(seed))
-    labels, ambiguity = witnesses.labels[rows], witnesses.ambiguity()[rows]
-    if witnesses.beliefs:
-        return _fit_beliefs((witnesses.full(rows), labels, ambiguity))
-    around, full = ((part(rows), labels, ambiguity) for part in (witnesses.around, witnesses.full))
+    _, labels, ambiguity = full
+    around = (witnesses.around(rows), labels, ambiguity)
     loose = _freed(_first_fit(*around), around)
     sharp = NoiseModel.even(len(full[0]), len(loose.bias), 0.5, loose.stiffness, loose.sloped)
     sharp = _best([_refitted(sharp, full, 100), _refitted(replace(sharp, level=-2.0), full, 100)], full)

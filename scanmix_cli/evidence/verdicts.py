@@ -58,14 +58,15 @@ def judge(
     neighbors: np.ndarray | None,
     *,
     regression: np.ndarray | None = None,
+    open_errors: float = 0.0,
     threshold: float = 0.5,
     seed: int = 0,
 ) -> Verdicts:
     """Verdicts for N images out of the evidence of the whole run.
 
     labels int64 (N,), -1 where unlabelled; neighbors int64 (N, K) row numbers within the N, or None; regression
-    float (N, C), see `regression.leave_one_out`, or None; seed: of the sample that the model is fitted to in large
-    sets.
+    float (N, C), see `regression.leave_one_out`, or None; open_errors: wrong labels to expect at least, known from
+    elsewhere; seed: of the sample that the model is fitted to in large sets.
 
     A model of wrong labels (`noise_model`) weighs what the networks said, over all epochs and at the end, and what the
     neighbours are labelled; the true class's probabilities that come of it decide everything else, so the score, the
@@ -77,7 +78,7 @@ def judge(
     _check(evidence)
     n, labelled = evidence.observations, labels >= 0
     witnesses = Witnesses.of(evidence, labels, neighbors, regression)
-    fitted = fit_noise(witnesses, seed) if labelled.any() else None
+    fitted = fit_noise(witnesses, seed, open_errors / labelled.sum()) if labelled.any() else None
     truth, ambiguous, sums = _truth(witnesses, fitted)
     p_mislabeled = np.zeros(len(labels))
     p_mislabeled[labelled] = 1 - truth[labelled, labels[labelled]].astype(np.float64)

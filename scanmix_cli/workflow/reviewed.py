@@ -15,7 +15,10 @@ from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL
 from scanmix_cli.report.choices import UNSURE, Choice, RowFinder
 from scanmix_cli.report.decisions import Decision, open_decisions, read_current
+from scanmix_cli.report.files import REPORT, read_report
 from scanmix_cli.report.runs import resolve_run
+
+FEW = 5.0  # labels by which a short review is kept from saying too much about the rest
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class TrainingLabels:
     dropped: np.ndarray  # bool (R,): left out of training
     decisions: Mapping[int, Decision] = field(default_factory=dict)  # by row of the table
     run: str = ""  # the run that they were made about
+    open_errors: float = 0.0  # wrong labels that it expects among those nobody decided about
 
     def fingerprint(self) -> str:
         """sha256 of what was decided, "" where nothing was."""
@@ -88,4 +92,25 @@ def read_reviewed(run: Path, samples: Samples) -> tuple[Samples, TrainingLabels]
             ids[row] = samples.classes.index(decision.label)
         trusted[row] = decision.decision == RELABEL or (decision.decision == KEEP and ids[row] >= 0)
         dropped[row] = decision.decision == DROP
-    return samples, TrainingLabels(ids, trusted, dropped, decisions, str(run))
+    open_errors = _open_errors(resolve_run(run), decisions, rows, is_train)
+    return samples, TrainingLabels(ids, trusted, dropped, decisions, str(run), open_errors)
+
+
+def _open_errors(run: Path, decisions: Mapping[int, Decision], rows: RowFinder, is_train: np.ndarray) -> float:
+    """Sum of p_mislabeled over the rows of a run that nobody decided about, times how many of the rows decided about
+    were wrong over how many it had expected, a few right and wrong ones added; 0 where its report is gone."""
+    if not (run / REPORT).is_file():
+        return 0.0
+    report = read_report(run)
+    left = expected = found = 0.0
+    for row, (name, p) in enumerate(zip(report["filename"], report["p_mislabeled"].astype(float), strict=True)):
+        place = rows.find(name, str(row))
+        if place is None or not is_train[place] or p != p:
+            continue
+        decision = decisions[place].decision if place in decisions else UNSURE
+        if decision == UNSURE:
+            left += p
+        elif decision in (KEEP, RELABEL):
+            expected += p
+            found += decision == RELABEL
+    return left * (found + FEW) / (expected + FEW)

@@ -247,7 +247,8 @@ def conclude(
     neighbors = None if outcome.neighbors is None else outcome.neighbors.cpu().numpy()
     labels = trained.given.ids[trained.rows]
     regression = None if outcome.regression is None else outcome.regression.cpu().numpy()
-    verdicts = judge(outcome.evidence, labels, neighbors, regression=regression)
+    open_errors = trained.given.open_errors
+    verdicts = judge(outcome.evidence, labels, neighbors, regression=regression, open_errors=open_errors)
     kept = (outcome.evidence, trained.rows, labels, neighbors, trained.consistency, trained.embedding)
     save_evidence(path / EVIDENCE, *kept)
     note = save_classifier(path / "model", trained.classifier)

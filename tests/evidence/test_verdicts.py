@@ -70,6 +70,20 @@ def test_few_suspects_where_the_labels_are_right() -> None:
     assert judge(evidence, labels, neighbors).is_label_issue.mean() <= 0.005
 
 
+def test_wrong_labels_known_from_elsewhere_raise_the_rate_and_keep_the_order() -> None:
+    evidence, labels, _, neighbors = gathered(noise=0.1)
+    alone = judge(evidence, labels, neighbors)
+    fewer = judge(evidence, labels, neighbors, open_errors=1.0)
+    assert np.array_equal(fewer.p_mislabeled, alone.p_mislabeled), "never lowered"
+    labelled = (labels >= 0).sum()
+    more = judge(evidence, labels, neighbors, open_errors=0.2 * labelled)
+    assert more.noise_rate.estimate == pytest.approx(0.2, abs=5e-3)
+    # standard error 0.3 of the rate, of which 90 % lie within 1.645
+    assert more.noise_rate.low == pytest.approx(0.2 - 1.645 * 0.06, abs=0.02)
+    assert (more.p_mislabeled >= alone.p_mislabeled - 1e-6).all()
+    assert set(np.argsort(alone.rank)[10:40]) <= set(np.argsort(more.rank)[10:60])
+
+
 def test_unlabelled_images_get_a_suggestion_and_no_issue() -> None:
     evidence, labels, truth, neighbors = gathered(noise=0.2)
     verdicts = judge(evidence, labels, neighbors)

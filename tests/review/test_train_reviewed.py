@@ -16,6 +16,7 @@ from scanmix_cli.files import read_toml
 from scanmix_cli.report.choices import Choice
 from scanmix_cli.report.decisions import open_decisions, read_current
 from scanmix_cli.report.files import read_report
+from scanmix_cli.report.table import REPORT_COLUMNS
 from scanmix_cli.workflow import train as train_module
 from scanmix_cli.workflow.reviewed import read_reviewed
 
@@ -61,6 +62,23 @@ def test_images_are_found_by_name_where_rows_have_moved(tmp_path: Path) -> None:
     run = decided(tmp_path / "run", Choice(1, NAMES[1], "relabel", "red"))
     _, labels = read_reviewed(run, make_samples(["blue/new.png", *NAMES]))
     assert np.flatnonzero(labels.trusted).tolist() == [2]
+
+
+def test_what_the_run_expects_of_the_rows_that_nobody_decided_about(tmp_path: Path) -> None:
+    run = decided(
+        tmp_path / "run",
+        Choice(0, NAMES[0], "keep"),
+        Choice(1, NAMES[1], "relabel", "red"),
+        Choice(2, NAMES[2], "drop"),
+        Choice(3, NAMES[3], "unsure"),
+    )
+    assert read_reviewed(run, make_samples())[1].open_errors == 0, "no report"
+    columns = dict.fromkeys(REPORT_COLUMNS, [""] * 6) | {"filename": NAMES}
+    columns["p_mislabeled"] = ["0.9", "0.8", "0.7", "0.2", "0.3", "0.6"]
+    pd.DataFrame(columns).to_csv(run / "report.csv", index=False)
+    found = read_reviewed(run, make_samples())[1].open_errors
+    # rows 3 and 4 are open, 5 is held out; of rows 0 and 1 one was wrong, 1.7 were expected
+    assert found == pytest.approx(0.5 * (1 + 5) / (1.7 + 5))
 
 
 def test_a_class_that_came_up_in_the_review_is_new(tmp_path: Path) -> None:
