@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scanmix_cli.evidence.belief_worth import DOUBT, goodness, leaning, worth
-from scanmix_cli.evidence.noise_model import NoiseModel
+from scanmix_cli.evidence.image_noise import confusion, follows_image
+from scanmix_cli.evidence.noise_matrix import count_truth
+from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.witnesses import Witnesses
 from scanmix_cli.streams import stream
@@ -21,6 +23,9 @@ A_CLASS = 20  # images to fit a class, fewer leave no freedom to the classes
 RAISED = 3.0  # the odds of a wrong label, at most, by the neighbours' given labels alone
 DROP = Z**2 / 2  # of the log-likelihood within the 90 % interval of one parameter: half the 0.9 quantile of chi-square
 REFITTED = 25  # steps in which the witnesses get used to another rate
+MANY = 0.15  # rate of wrong labels, at least, that can show whether they follow the image
+PAIRED = 0.8  # share of the wrong labels that fall to each class's commonest mistake, where classes are swapped
+HALF = 0.5  # exponent of the confusion of classes where wrong labels follow the image
 NO_RATE = 1e-4  # stands for no wrong label at all
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -34,6 +39,7 @@ class Fitted:
     rate: float  # the rate it was given
     rate_error: float  # its standard error: what the likelihood leaves open, and half the gap to the next reading
     none_wrong: bool  # that no label is wrong explains the labels as well
+    follows_image: bool = False  # doubtful images are labelled wrong more often
 
 
 def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
@@ -90,14 +96,15 @@ def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted
     else:
         rate = witnesses.learned_by_heart
         final, error, none_wrong = _settled(final, rate, full), UNKNOWN * rate, False
-    return Fitted(final, loose.stiffness < EVEN, rate, error, none_wrong)
+    return Fitted(final, loose.stiffness < EVEN, rate, error, none_wrong, loose.sloped)
 
 
 def _fit_beliefs(data: Data) -> Fitted:
     """Beliefs are taken at their word, for what it is worth (`belief_worth`): the image's own label had no part in
     them, and a sure classifier with wrong labels explains even noise no better than a vague one with right labels.
 
-    Half the difference that a weight DOUBT times smaller or larger makes is part of the error.
+    Half the difference that a weight DOUBT times smaller or larger makes is part of the error. Where wrong labels
+    follow the image (`image_noise`), beliefs count as they are and the confusion of classes half.
     """
     features, labels, _ = data
     good = goodness(np.exp(features[0]), labels)
@@ -106,7 +113,22 @@ def _fit_beliefs(data: Data) -> Fitted:
     lower, rate, upper = (_expected_rate(fit, *data) for fit in fits)
     error, none_wrong = _spread_of_rate(fits[1], data)
     gap = max(abs(rate - lower), abs(upper - rate))
-    return Fitted(fits[1], fits[1].stiffness < EVEN, rate, float(np.hypot(error, gap / 2)), none_wrong)
+    fitted = Fitted(
+        fits[1], fits[1].stiffness < EVEN, rate, float(np.hypot(error, gap / 2)), none_wrong, fits[1].sloped
+    )
+    many = fitted.free and rate >= MANY and _pairedness(fits[1], data) < PAIRED
+    if not (many and follows_image(features[0], labels)):
+        return fitted
+    model = NoiseModel.of_confusion(confusion(softmax(features[0]), labels), HALF)
+    half = _expected_rate(model, *data)
+    return Fitted(model, True, half, float(np.hypot(fitted.rate_error, half - rate)), False, True)
+
+
+def _pairedness(model: NoiseModel, data: Data) -> float:
+    """Share of the wrong labels that fall to each class's commonest mistake."""
+    counts = count_truth(data[1], model.explain(*data)[2])
+    np.fill_diagonal(counts, 0)
+    return float(counts.max(axis=1).sum() / max(counts.sum(), 1e-9))
 
 
 def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:
@@ -210,7 +232,7 @@ def _spread_of_rate(model: NoiseModel, data: Data) -> tuple[float, bool]:
     The ends are marched to, from one binomial standard error on in steps that double, and read off a parabola.
     """
     model = model.fitted(*data, steps=REFITTED, noise=False)
-    rate = min(max(float(1 / (1 + np.exp(-model.level))), NO_RATE), 1 - NO_RATE)
+    rate = min(max(float(1 / (1 + np.exp(-np.clip(model.level, -30, 30)))), NO_RATE), 1 - NO_RATE)
     best = model.score(*data)
 
     def fall(other: float) -> float:

@@ -43,6 +43,7 @@ class NoiseModel:
     sloped: bool  # whether noise may depend on the image
     word: float = 0.0  # weight near which witnesses are taken at their word; 0: they are tempered at will
     lean: np.ndarray | float = 0.0  # float64 (C,): bias near which they are then
+    say: float = 1.0  # exponent of what the noise makes of a given label; below 1 likelihoods are none of labels
 
     @classmethod
     def even(
@@ -61,6 +62,14 @@ class NoiseModel:
         zeros = np.zeros(classes)
         none = np.zeros((classes, classes))
         return cls(log_weights, zeros + lean, level, 0.0, zeros, none, stiffness, sloped, word, lean)
+
+    @classmethod
+    def of_confusion(cls, matrix: np.ndarray, say: float) -> "NoiseModel":
+        """One witness taken as it is, and P(given | true) float64 (C, C), no entry 0, with this exponent."""
+        classes = len(matrix)
+        right = np.diag(matrix)
+        plain = cls.even(1, classes, 0.5, 1.0)
+        return replace(plain, shift=np.log((1 - right) / right), spread_logits=np.log(matrix), say=say)
 
     @property
     def alike(self) -> bool:
@@ -100,6 +109,8 @@ class NoiseModel:
             joint = self.spread().T.astype(np.float32)[labels]
             joint *= wrong
         joint[rows, labels] = 1 - wrong[rows, labels]
+        if self.say != 1:
+            joint **= np.float32(self.say)
         joint *= classes
         likelihood = joint.sum(axis=1).astype(np.float64) + TINY
         joint /= likelihood[:, None].astype(np.float32)
@@ -173,9 +184,13 @@ class NoiseModel:
         """float64 (C, C): images of the prior on the spread."""
         return self.stiffness / max(len(self.bias) - 1, 1) * (1 - np.eye(len(self.bias)))
 
+    def _base_rate(self) -> float:
+        """Of wrong labels at the level itself."""
+        return float(1 / (1 + np.exp(-np.clip(self.level, -30, 30))))
+
     def _prior_of_noise(self) -> float:
         """Log-priors of how labels go wrong."""
-        rate = 1 / (1 + np.exp(-self.level))
+        rate = self._base_rate()
         value = PRIOR_IMAGES * (PRIOR_RATE * np.log(rate + TINY) + (1 - PRIOR_RATE) * np.log(1 - rate + TINY))
         value -= 0.5 * self.slope**2
         if self.alike:
@@ -191,7 +206,7 @@ class NoiseModel:
         push = after * (1 - wrong)  # derivative by the log-odds of a wrong label, of classes other than the given one
         push[rows, labels] -= after[rows, labels]
         of_shift = _column_sums(push)
-        of_level = of_shift.sum() + PRIOR_IMAGES * (PRIOR_RATE - 1 / (1 + np.exp(-self.level)))
+        of_level = of_shift.sum() + PRIOR_IMAGES * (PRIOR_RATE - self._base_rate())
         of_slope = float(push.sum(axis=1) @ ambiguity) - self.slope if self.sloped else 0.0
         if self.alike:
             return [np.array([of_level, of_slope])]

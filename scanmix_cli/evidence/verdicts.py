@@ -109,7 +109,7 @@ def judge(
         is_ambiguous=ambiguous,
         noise_rate=rate,
         class_noise_rates=by_class,
-        noise_kind=noise_kind(counts, fitted is not None and fitted.free, fitted is not None and fitted.model.sloped),
+        noise_kind=noise_kind(counts, fitted is not None and fitted.free, fitted is not None and fitted.follows_image),
         noise_matrix=noise_matrix(counts),
         confusions=confusions(counts, PAIRS),
         class_sureness=sums.sureness(),

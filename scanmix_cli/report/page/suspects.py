@@ -62,7 +62,7 @@ def near_rows(suspects: pd.DataFrame, evidence: dict[str, np.ndarray]) -> list[l
 
 def plain(values: np.ndarray) -> list[float | None]:
     """Rounded floats, None where there is no number."""
-    return [None if value != value else round(value, DECIMALS) for value in values.astype(np.float64).tolist()]
+    return [None if value != value else round(float(value), DECIMALS) for value in values.astype(np.float64)]
 
 
 def _near_labels(neighbors: list[list[int]], evidence: dict[str, np.ndarray]) -> list[list[int]]:

@@ -1,0 +1,78 @@
+"""Labels that go wrong where an image is doubtful, told from other wrong labels."""
+
+import numpy as np
+import pytest
+
+from scanmix_cli.evidence.evidence import Evidence, View
+from scanmix_cli.evidence.fitting import HALF, fit_noise
+from scanmix_cli.evidence.image_noise import by_classes, by_image, confusion, follows_image, halved
+from scanmix_cli.evidence.noise_model import NoiseModel, softmax
+from scanmix_cli.evidence.witnesses import Witnesses
+
+CLASSES, IMAGES = 6, 4_000
+BELIEFS = np.array([[0.8, 0.2], [0.6, 0.4], [0.1, 0.9]])
+LABELS = np.array([0, 1, 1])
+
+
+def doubtful_pairs(vague: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.random.Generator]:
+    """Log-beliefs about images that lie between their class and its neighbour, true classes, doubt in 0..1."""
+    generator = np.random.default_rng(seed)
+    truth, doubt = generator.integers(0, CLASSES, IMAGES), generator.random(IMAGES)
+    logits = np.zeros((IMAGES, CLASSES))
+    logits[np.arange(IMAGES), truth] = 5
+    logits[np.arange(IMAGES), truth ^ 1] = 5 * doubt
+    return np.log(softmax(logits + generator.normal(0, vague, logits.shape))), truth, doubt, generator
+
+
+def spoiled(kind: str, truth: np.ndarray, doubt: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    anything = (truth + generator.integers(1, CLASSES, IMAGES)) % CLASSES
+    chance = {"right": 0.0, "even": 0.8, "pairs": 0.4, "people": 0.6 * doubt, "few": 0.05 * doubt}[kind]
+    wrong = np.where(generator.random(IMAGES) < 0.7, truth ^ 1, anything) if kind in ("people", "few") else anything
+    if kind == "pairs":
+        wrong = (truth + 1) % CLASSES
+    return np.where(generator.random(IMAGES) < chance, wrong, truth)
+
+
+@pytest.mark.parametrize("kind", ["right", "even", "pairs", "people", "few"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_only_labels_that_err_on_doubtful_images_are_said_to(kind: str, seed: int) -> None:
+    evidence, truth, doubt, generator = doubtful_pairs(1.5, seed)
+    labels, beliefs = spoiled(kind, truth, doubt, generator), softmax(evidence)
+    kept = Evidence.empty(IMAGES, CLASSES, beliefs=True)
+    kept.add(labels, [View(beliefs, -evidence[np.arange(IMAGES), labels], np.full(IMAGES, 0.5))])
+    kept.final_probability[:] = beliefs
+    found = fit_noise(Witnesses.of(kept, labels, None), seed=0)
+    assert (found.model.say == HALF) == (kind == "people")
+    if kind == "people":
+        assert follows_image(evidence, labels)
+        assert found.follows_image
+        assert not found.none_wrong
+
+
+def test_too_few_labels_cannot_tell() -> None:
+    evidence, truth, doubt, generator = doubtful_pairs(1.5)
+    assert not follows_image(evidence[:60], spoiled("people", truth, doubt, generator)[:60])
+
+
+def test_confusion_and_half_of_it_by_hand() -> None:
+    matrix = confusion(BELIEFS, LABELS)
+    assert matrix == pytest.approx(np.array([[0.8 / 1.5, 0.7 / 1.5], [0.2 / 1.5, 1.3 / 1.5]]))
+    first = np.array([0.8 * matrix[0, 0] ** 0.5, 0.2 * matrix[1, 0] ** 0.5])
+    assert halved(BELIEFS, LABELS)[0] == pytest.approx(first / first.sum())
+
+
+def test_a_model_of_a_confusion_says_as_much_as_its_exponent() -> None:
+    matrix = confusion(BELIEFS, LABELS)
+    for say, expected in ((0.5, halved(BELIEFS, LABELS)), (1.0, None)):
+        found = NoiseModel.of_confusion(matrix, say).explain(np.log(BELIEFS)[None], LABELS, np.zeros(3))[2]
+        if expected is None:
+            expected = BELIEFS * matrix.T[LABELS]
+            expected /= expected.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_beliefs_that_say_nothing_leave_the_shares_of_the_classes() -> None:
+    labels = np.repeat([0, 1], 50)
+    nothing = np.log(np.full((100, 2), 0.5))
+    assert by_image(nothing, labels) == pytest.approx(np.full(100, np.log(0.5)))
+    assert by_classes(nothing, labels) == pytest.approx(np.full(100, np.log(0.5)), abs=1e-6)
