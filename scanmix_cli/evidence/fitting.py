@@ -6,7 +6,6 @@ import numpy as np
 
 from scanmix_cli.evidence.belief_worth import DOUBT, goodness, leaning, worth
 from scanmix_cli.evidence.image_noise import confusion, follows_image
-from scanmix_cli.evidence.noise_matrix import count_truth
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.witnesses import Witnesses
@@ -23,8 +22,6 @@ A_CLASS = 20  # images to fit a class, fewer leave no freedom to the classes
 RAISED = 3.0  # the odds of a wrong label, at most, by the neighbours' given labels alone
 DROP = Z**2 / 2  # of the log-likelihood within the 90 % interval of one parameter: half the 0.9 quantile of chi-square
 REFITTED = 25  # steps in which the witnesses get used to another rate
-MANY = 0.15  # rate of wrong labels, at least, that can show whether they follow the image
-PAIRED = 0.8  # share of the wrong labels that fall to each class's commonest mistake, where classes are swapped
 HALF = 0.5  # exponent of the confusion of classes where wrong labels follow the image
 NO_RATE = 1e-4  # stands for no wrong label at all
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -116,19 +113,11 @@ def _fit_beliefs(data: Data) -> Fitted:
     fitted = Fitted(
         fits[1], fits[1].stiffness < EVEN, rate, float(np.hypot(error, gap / 2)), none_wrong, fits[1].sloped
     )
-    many = fitted.free and rate >= MANY and _pairedness(fits[1], data) < PAIRED
-    if not (many and follows_image(features[0], labels)):
+    if none_wrong or not follows_image(features[0], labels):
         return fitted
     model = NoiseModel.of_confusion(confusion(softmax(features[0]), labels), HALF)
     half = _expected_rate(model, *data)
     return Fitted(model, True, half, float(np.hypot(fitted.rate_error, half - rate)), False, True)
-
-
-def _pairedness(model: NoiseModel, data: Data) -> float:
-    """Share of the wrong labels that fall to each class's commonest mistake."""
-    counts = count_truth(data[1], model.explain(*data)[2])
-    np.fill_diagonal(counts, 0)
-    return float(counts.max(axis=1).sum() / max(counts.sum(), 1e-9))
 
 
 def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:

@@ -16,20 +16,28 @@ SOFTENED = (0.2, 0.3, 0.5, 0.8, 1.2, 2.0)  # of beliefs out of which labels are 
 STEPS = 8  # of EM for the confusion of classes
 MIXED = 30  # of EM for the share of labels that follow nothing
 LEAST_GAIN, MOST_GAIN = 0.12, 0.95  # nats for each label held to be wrong
+LEAST_WRONG = 0.1  # share of the labels that are wrong by the confusion of classes
+MOST_PAIRED = 0.8  # share of these that fall to each class's commonest mistake
 SURE = 3.0  # standard errors by which the confusion of classes must be ahead
 
 
 def follows_image(evidence: np.ndarray, labels: np.ndarray) -> bool:
     """Whether wrong labels follow the image; evidence float (n, C): log-beliefs, labels int64 (n,).
 
-    Few wrong labels, or few labels altogether, cannot tell, and pairs of swapped classes in vague features look alike:
-    both are for the caller to rule out.
+    Few wrong labels, or few labels altogether, cannot tell, and pairs of swapped classes in vague features look alike.
     """
-    posterior = halved(softmax(evidence), labels)
-    wrong = float(1 - posterior[np.arange(len(labels)), labels].mean())
-    gain = by_classes(evidence, labels) - by_image(evidence, labels)
+    rows, beliefs = np.arange(len(labels)), softmax(evidence)
+    believed_wrong = float(1 - halved(beliefs, labels)[rows, labels].mean())
+    foretold, power = by_classes(evidence, labels)
+    gain = foretold - by_image(evidence, labels)
     clear = gain.sum() > SURE * gain.std() * np.sqrt(len(gain))
-    return bool(clear and LEAST_GAIN <= gain.mean() / max(wrong, TINY) <= MOST_GAIN)
+    if not (clear and LEAST_GAIN <= gain.mean() / max(believed_wrong, TINY) <= MOST_GAIN):
+        return False
+    sharpened = softmax(power * evidence)
+    wrong = sums_by_class(_after(sharpened, labels, _fitted(sharpened, labels)), labels, evidence.shape[1]).T
+    np.fill_diagonal(wrong, 0)
+    paired = wrong.max(axis=1).sum() / max(wrong.sum(), TINY)
+    return bool(wrong.sum() >= LEAST_WRONG * len(labels) and paired <= MOST_PAIRED)
 
 
 def confusion(beliefs: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -41,13 +49,12 @@ def confusion(beliefs: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def halved(beliefs: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """float64 (n, C): the true class by beliefs (n, C) times the square root of what the confusion of classes makes of
     the given label. Where labels follow the image the whole would count the image's doubt twice."""
-    chances = beliefs * np.sqrt(confusion(beliefs, labels)).T[labels]
-    return chances / (chances.sum(axis=1, keepdims=True) + TINY)
+    return _after(beliefs, labels, np.sqrt(confusion(beliefs, labels)))
 
 
-def by_classes(evidence: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def by_classes(evidence: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, float]:
     """float64 (n,): log-likelihood of given labels by a confusion of classes that is fitted by EM to the other half of
-    them."""
+    them, and the exponent of the beliefs under which it is highest."""
     half = np.arange(len(labels)) % 2 == 0
     found = []
     for power in SHARPENED:
@@ -55,8 +62,8 @@ def by_classes(evidence: np.ndarray, labels: np.ndarray) -> np.ndarray:
         for seen in (half, ~half):
             matrix = _fitted(beliefs[seen], labels[seen])
             result[~seen] = np.log(np.einsum("nk,nk->n", beliefs[~seen], matrix.T[labels[~seen]]) + TINY)
-        found.append(result)
-    return max(found, key=np.sum)
+        found.append((result, power))
+    return max(found, key=lambda one: one[0].sum())
 
 
 def by_image(evidence: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -77,8 +84,12 @@ def _fitted(beliefs: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """float64 (C, C): P(given | true) by EM from `confusion` on, one label of each kind added."""
     matrix, classes = confusion(beliefs, labels), beliefs.shape[1]
     for _ in range(STEPS):
-        after = beliefs * matrix.T[labels]
-        after /= after.sum(axis=1, keepdims=True) + TINY
-        seen = sums_by_class(after, labels, classes).T + 1 / classes
+        seen = sums_by_class(_after(beliefs, labels, matrix), labels, classes).T + 1 / classes
         matrix = seen / seen.sum(axis=1, keepdims=True)
     return matrix
+
+
+def _after(beliefs: np.ndarray, labels: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """float64 (n, C): the true class by beliefs (n, C), given labels and their confusion."""
+    joint = beliefs * matrix.T[labels]
+    return joint / (joint.sum(axis=1, keepdims=True) + TINY)
