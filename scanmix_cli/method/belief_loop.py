@@ -14,9 +14,10 @@ from torch.nn import functional as F
 
 from scanmix_cli.engine.checkpoints import Stateful
 from scanmix_cli.engine.context import Context
-from scanmix_cli.engine.parallel import agree, is_writer
+from scanmix_cli.engine.parallel import agree, from_writer, is_writer
 from scanmix_cli.evidence.belief_worth import WEAK, goodness
 from scanmix_cli.evidence.evidence import Evidence, View
+from scanmix_cli.evidence.image_noise import follows_image
 from scanmix_cli.method.belief_step import BeliefStep
 from scanmix_cli.method.beliefs import (
     believe,
@@ -38,6 +39,7 @@ from scanmix_cli.method.student import Student, look_closely, renew_statistics, 
 
 HEAD_SHARPNESS = 5.0  # logits of a fresh head run from 0 to 5 where its regression runs from 0 to 1
 SMALLEST = 1e-8
+FOLLOWED = 10_000  # images that tell whether wrong labels follow them
 SAMPLE = 20_000  # images that tell how far beliefs may be trusted
 LEARNED_FLOOR = 0.1  # of an even share: no opinion rules a class out further where a network learns from it
 
@@ -109,18 +111,25 @@ class Teacher:
         self.labels = images.labels.cpu().numpy()
         self.given = soft_labels(images.labels, images.classes)
         self.prior = class_prior(images.labels, images.classes)
+        self.follows = False  # whether wrong labels follow the image
+        self.encoded: Tensor | None = None  # float32 (N, D): features that no label has touched
 
     def start(self, student: Student) -> None:
         """A class head that fits what the neighbours' votes alone make of the labels; features are left as they are."""
         net = student.averaged
         features = forward_all(net.features, net, self.images, self.context)
-        voted = self._votes(self.mine(F.normalize(features, dim=1)))
+        unit = F.normalize(features, dim=1)
+        voted = self._votes(self.mine(unit))
+        if self.settings.halved or self.settings.anchor:
+            self.follows = from_writer(lambda: self._find_out(voted))
+        if self.follows and self.settings.anchor:
+            self.encoded = unit
         start_head(student, features, self._with_label(voted), HEAD_SHARPNESS)
 
     def belief(self, student: Student) -> Belief:
         """The averaged network's probabilities and its neighbours' votes, without and with the image's own label."""
         sight = look_closely(student.averaged, self.images, self.context)
-        neighbors = self.mine(sight.features)
+        neighbors = self.mine(self._anchored(sight.features))
         opinions, even = [sight.probabilities, self._votes(neighbors)], 1 / self.images.classes
         without = believe(opinions, self.prior, LEARNED_FLOOR * even)
         told = without
@@ -153,10 +162,27 @@ class Teacher:
         matrix = noise_matrix(without, labels)
         if weakness:
             matrix = matrix.lerp(fitted_noise_matrix(without, labels), weakness)
+        if self.follows and self.settings.halved:
+            matrix = matrix.sqrt()
         posterior = label_posterior(without, labels, matrix)
         if self.images.trusted is not None:
             posterior = torch.where(self.images.trusted.unsqueeze(1), self.given, posterior)
         return posterior
+
+    def _find_out(self, voted: Tensor) -> bool:
+        """Whether wrong labels follow the image, by what the neighbours' votes alone make of them."""
+        beliefs = believe([voted], self.prior, LEARNED_FLOOR / self.images.classes)
+        known = self.images.known.nonzero().squeeze(1)
+        rows = known[:: max(len(known) // FOLLOWED, 1)]
+        if not len(rows):
+            return False
+        return follows_image(beliefs[rows].log().double().cpu().numpy(), self.images.labels[rows].cpu().numpy())
+
+    def _anchored(self, features: Tensor) -> Tensor:
+        """Unit features float32 (N, D) in which to look for neighbours: similarities are weighted means."""
+        if self.encoded is None:
+            return features
+        return F.normalize(torch.cat([features, self.settings.anchor**0.5 * self.encoded], 1), dim=1)
 
     def _weakness(self, without: Tensor) -> float:
         """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels."""

@@ -9,6 +9,7 @@ from toy_runs import evidence_bytes, toy_context, toy_images, toy_profile, train
 
 from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Teacher, view_of
 from scanmix_cli.method.belief_step import BeliefStep
+from scanmix_cli.method.beliefs import noise_matrix
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.networks import scanmix_net
@@ -53,6 +54,36 @@ def test_same_seed_same_bytes() -> None:
     brief = profile(replace(SETTINGS, epochs=2, networks=1))
     runs = [evidence_bytes(train("scanmix", brief, CONTEXT_IMAGES)) for _ in range(2)]
     assert runs[0] == runs[1]
+
+
+def test_labels_that_follow_the_image_count_half_and_leave_neighbours_to_the_encoder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = replace(SETTINGS, halved=True, anchor=3.0)
+    without = torch.rand(96, 3, generator=torch.Generator().manual_seed(0)) + 0.1
+    without /= without.sum(1, keepdim=True)
+    chance = noise_matrix(without, CONTEXT_IMAGES.labels).T[CONTEXT_IMAGES.labels]
+    for found, exponent in ((True, 0.5), (False, 1.0)):
+        monkeypatch.setattr(Teacher, "_find_out", lambda *_, found=found: found)
+        teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
+        teacher.start(student(settings))
+        expected = without * chance**exponent
+        expected /= expected.sum(1, keepdim=True)
+        known = CONTEXT_IMAGES.known
+        torch.testing.assert_close(teacher._with_label(without)[known], expected[known])
+        own = torch.eye(96)  # in which no image is like another
+        anchored = teacher._anchored(own)
+        if not found:
+            assert torch.equal(anchored, own)
+            continue
+        assert teacher.encoded is not None
+        torch.testing.assert_close(anchored @ anchored.T, (own + 3 * teacher.encoded @ teacher.encoded.T) / 4)
+
+
+def test_even_noise_does_not_follow_the_image() -> None:
+    teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, halved=True), 5, toy_context())
+    teacher.start(student())
+    assert not teacher.follows
 
 
 def test_trusted_labels_are_never_doubted() -> None:
