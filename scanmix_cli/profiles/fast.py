@@ -71,7 +71,7 @@ CPU = replace(
     ),
     clustering=ClusteringSettings(batch_size=128),
     beliefs=BeliefSettings(
-        epochs=24, batch_size=32, learning_rate=0.03, view="weak", networks=1, floor=0.01, humble=True
+        epochs=24, batch_size=32, learning_rate=0.03, view="weak", networks=1, floor=0.01, humble=True, halved=True
     ),
     supervised=SupervisedSettings(epochs=40, batch_size=64, learning_rate=0.03),
 )
