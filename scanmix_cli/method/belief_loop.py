@@ -172,8 +172,7 @@ class Teacher:
     def _find_out(self, voted: Tensor) -> bool:
         """Whether wrong labels follow the image, by what the neighbours' votes alone make of them."""
         beliefs = believe([voted], self.prior, LEARNED_FLOOR / self.images.classes)
-        known = self.images.known.nonzero().squeeze(1)
-        rows = known[:: max(len(known) // FOLLOWED, 1)]
+        rows = self._some_labelled(FOLLOWED)
         if not len(rows):
             return False
         return follows_image(beliefs[rows].log().double().cpu().numpy(), self.images.labels[rows].cpu().numpy())
@@ -188,6 +187,10 @@ class Teacher:
         """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels."""
         if not self.settings.humble:
             return 0.0
-        known = self.images.known.nonzero().squeeze(1)
-        rows = known[:: max(len(known) // SAMPLE, 1)]
+        rows = self._some_labelled(SAMPLE)
         return 1 - goodness(without[rows].cpu().numpy(), self.images.labels[rows].cpu().numpy())
+
+    def _some_labelled(self, most: int) -> Tensor:
+        """int64: labelled images, evenly spread; fewer than twice as many as asked for."""
+        known = self.images.known.nonzero().squeeze(1)
+        return known[:: max(len(known) // most, 1)]

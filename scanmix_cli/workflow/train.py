@@ -217,7 +217,9 @@ def learn(samples: Samples, labels: TrainingLabels, pixels: Pixels, profile: Pro
     classifier = make_classifier(
         sets.whole(outcome.nets), replace(profile, backbone=sets.whole_backbone), samples.classes
     )
-    consistency = view_consistency(outcome.nets, sets.images, context).cpu().numpy()
+    assert outcome.evidence is not None
+    said = torch.from_numpy(outcome.evidence.final_probability)
+    consistency = view_consistency(said, outcome.nets, sets.images, context).cpu().numpy()
     return Trained(outcome, classifier, embedding, sets.rows, labels, test, consistency)
 
 

@@ -1,6 +1,7 @@
 """What the networks say of an image and of its mirror image."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from torch import nn
 from toy_runs import CLASSES, toy_context, toy_images
 
 from scanmix_cli.method.consistency import view_consistency
+from scanmix_cli.method.images import forward_all
 from scanmix_cli.method.networks import scanmix_net
 
 
@@ -30,17 +32,16 @@ def test_shared_probability_by_hand() -> None:
     images.pixels[1, ..., : images.size // 2] = 200
     brighter = 100 / 255 / images.std[0]  # all channels are normalised alike
     gain = math.log(3) / brighter
-    found = view_consistency([LeftHalf(gain)], images, toy_context())  # type: ignore[list-item]
-    # as it is (3/4, 1/4), mirrored (1/4, 3/4): they share 1/2
-    assert found.tolist() == pytest.approx([1.0, 0.5], abs=1e-4)
-    found = view_consistency([LeftHalf(gain)] * 2, images, toy_context())  # type: ignore[list-item]
-    # summed logits: (9/10, 1/10) and (1/10, 9/10)
-    assert found.tolist() == pytest.approx([1.0, 0.2], abs=1e-4)
+    for count, sure, shared in ((1, 3 / 4, 1 / 2), (2, 9 / 10, 1 / 5)):  # logits are summed
+        said = torch.tensor([[0.5, 0.5], [sure, 1 - sure]])  # mirrored it is the other way round
+        nets: list[Any] = [LeftHalf(gain)] * count
+        assert view_consistency(said, nets, images, toy_context()).tolist() == pytest.approx([1.0, shared], abs=1e-4)
 
 
 def test_of_networks() -> None:
     context, images = toy_context(), toy_images(30)
     nets = [scanmix_net("small", CLASSES, context, k) for k in (1, 2)]
-    found = view_consistency(nets, images, context)
+    said = sum(forward_all(net, net, images, context) for net in nets).softmax(1)
+    found = view_consistency(said, nets, images, context)
     assert found.shape == (30,)
-    assert 0 < found.min() < found.max() <= 1
+    assert 0 < found.min() < found.max() <= 1 + 1e-6

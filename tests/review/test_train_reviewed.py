@@ -21,6 +21,12 @@ from scanmix_cli.workflow import train as train_module
 from scanmix_cli.workflow.reviewed import read_reviewed
 
 NAMES = ["blue/0.png", "blue/1.png", "red/2.png", "red/3.png", "red/4.png", "blue/5.png"]
+OF_EACH_KIND = (
+    Choice(0, NAMES[0], "keep"),
+    Choice(1, NAMES[1], "relabel", "red"),
+    Choice(2, NAMES[2], "drop"),
+    Choice(3, NAMES[3], "unsure"),
+)
 
 
 def make_samples(names: list[str] = NAMES, **changes: Any) -> Samples:
@@ -42,14 +48,8 @@ def decided(run: Path, *choices: Choice, who: str = "ada") -> Path:
 
 
 def test_decisions_become_labels(tmp_path: Path) -> None:
-    run = decided(
-        tmp_path / "run",
-        Choice(0, NAMES[0], "keep"),
-        Choice(1, NAMES[1], "relabel", "red"),
-        Choice(2, NAMES[2], "drop"),
-        Choice(3, NAMES[3], "unsure"),
-        Choice(5, NAMES[5], "relabel", "red"),  # held out: measures, and is not trained on
-    )
+    held_out = Choice(5, NAMES[5], "relabel", "red")  # measures, and is not trained on
+    run = decided(tmp_path / "run", *OF_EACH_KIND, held_out)
     samples, labels = read_reviewed(run, make_samples())
     assert samples.classes == ("blue", "red")
     assert labels.ids.tolist() == [0, 1, 1, 1, 1, 0]
@@ -65,13 +65,7 @@ def test_images_are_found_by_name_where_rows_have_moved(tmp_path: Path) -> None:
 
 
 def test_what_the_run_expects_of_the_rows_that_nobody_decided_about(tmp_path: Path) -> None:
-    run = decided(
-        tmp_path / "run",
-        Choice(0, NAMES[0], "keep"),
-        Choice(1, NAMES[1], "relabel", "red"),
-        Choice(2, NAMES[2], "drop"),
-        Choice(3, NAMES[3], "unsure"),
-    )
+    run = decided(tmp_path / "run", *OF_EACH_KIND)
     assert read_reviewed(run, make_samples())[1].open_errors == 0, "no report"
     columns = dict.fromkeys(REPORT_COLUMNS, [""] * 6) | {"filename": NAMES}
     columns["p_mislabeled"] = ["0.9", "0.8", "0.7", "0.2", "0.3", "0.6"]
