@@ -71,8 +71,8 @@ def run_belief_loop(
     evidence = Evidence.empty(len(images), images.classes, beliefs=True)
     beliefs: list[Belief] = []
     state: dict[str, Stateful] = {k: v for n, s in enumerate(students) for k, v in s.stateful(f"net{n}").items()}
-    for epoch in context.epochs("scanmix", settings.epochs, evidence=evidence, **state):
-        beliefs = [teacher.belief(student) for student in students]
+    for epoch in context.epochs("scanmix", settings.epochs, evidence=evidence, teacher=teacher, **state):
+        beliefs = [teacher.belief(student, n == 0 and doubled(epoch.index)) for n, student in enumerate(students)]
         if is_writer():
             evidence.add(teacher.labels, [view_of(belief, images.labels) for belief in beliefs])
         rate = cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction)
@@ -95,6 +95,11 @@ def run_belief_loop(
     return evidence, teacher.mine(sights[0].features)
 
 
+def doubled(epochs: int) -> bool:
+    """Whether the number of finished epochs is 1, 2, 4, 8 and so on: features change fastest at first."""
+    return epochs > 0 and epochs & (epochs - 1) == 0
+
+
 def view_of(belief: Belief, labels: Tensor) -> View:
     """A belief as evidence about the given labels int64 (N,): the loss is that of the belief without the label."""
     given = labels.clamp_min(0).unsqueeze(1)
@@ -112,25 +117,26 @@ class Teacher:
         self.given = soft_labels(images.labels, images.classes)
         self.prior = class_prior(images.labels, images.classes)
         self.follows = False  # whether wrong labels follow the image
-        self.encoded: Tensor | None = None  # float32 (N, D): features that no label has touched
 
     def start(self, student: Student) -> None:
         """A class head that fits what the neighbours' votes alone make of the labels; features are left as they are."""
         net = student.averaged
         features = forward_all(net.features, net, self.images, self.context)
-        unit = F.normalize(features, dim=1)
-        voted = self._votes(self.mine(unit))
-        if self.settings.halved or self.settings.anchor:
-            self.follows = from_writer(lambda: self._find_out(voted))
-        if self.follows and self.settings.anchor:
-            self.encoded = unit
+        voted = self._votes(self.mine(F.normalize(features, dim=1)))
+        self._find_out(voted)
         start_head(student, features, self._with_label(voted), HEAD_SHARPNESS)
 
-    def belief(self, student: Student) -> Belief:
-        """The averaged network's probabilities and its neighbours' votes, without and with the image's own label."""
+    def belief(self, student: Student, find_out: bool = False) -> Belief:
+        """The averaged network's probabilities and its neighbours' votes, without and with the image's own label.
+
+        `find_out`: the votes tell anew whether wrong labels follow the image.
+        """
         sight = look_closely(student.averaged, self.images, self.context)
-        neighbors = self.mine(self._anchored(sight.features))
-        opinions, even = [sight.probabilities, self._votes(neighbors)], 1 / self.images.classes
+        neighbors = self.mine(sight.features)
+        voted, even = self._votes(neighbors), 1 / self.images.classes
+        if find_out:
+            self._find_out(voted)
+        opinions = [sight.probabilities, voted]
         without = believe(opinions, self.prior, LEARNED_FLOOR * even)
         told = without
         if self.settings.floor != LEARNED_FLOOR:
@@ -138,6 +144,13 @@ class Teacher:
         posterior = self._with_label(without)
         agree([without, posterior])  # images are drawn by it
         return Belief(told, without, posterior, neighbors)
+
+    def state_dict(self) -> dict[str, bool]:
+        """What a checkpoint keeps."""
+        return {"follows": self.follows}
+
+    def load_state_dict(self, state: dict[str, bool]) -> None:
+        self.follows = state["follows"]
 
     def mine(self, features: Tensor) -> Tensor:
         """Neighbours int64 (N, K) of unit features (N, D), the image itself left out."""
@@ -148,6 +161,8 @@ class Teacher:
         clean = (belief.posterior.argmax(1) == self.images.labels).cpu().numpy()
         known = self.labels >= 0
         values = {"noise_estimate": 1 - float(clean[known].mean())} if known.any() else {}
+        if self.settings.halved:
+            values["labels_follow_image"] = float(self.follows)
         values |= monitor.neighbors(belief.neighbors, self.images, self.context)
         return values | monitor.selection(clean & known, self.labels)
 
@@ -162,26 +177,21 @@ class Teacher:
         matrix = noise_matrix(without, labels)
         if weakness:
             matrix = matrix.lerp(fitted_noise_matrix(without, labels), weakness)
-        if self.follows and self.settings.halved:
+        if self.follows:
             matrix = matrix.sqrt()
         posterior = label_posterior(without, labels, matrix)
         if self.images.trusted is not None:
             posterior = torch.where(self.images.trusted.unsqueeze(1), self.given, posterior)
         return posterior
 
-    def _find_out(self, voted: Tensor) -> bool:
+    def _find_out(self, voted: Tensor) -> None:
         """Whether wrong labels follow the image, by what the neighbours' votes alone make of them."""
-        beliefs = believe([voted], self.prior, LEARNED_FLOOR / self.images.classes)
         rows = self._some_labelled(FOLLOWED)
-        if not len(rows):
-            return False
-        return follows_image(beliefs[rows].log().double().cpu().numpy(), self.images.labels[rows].cpu().numpy())
-
-    def _anchored(self, features: Tensor) -> Tensor:
-        """Unit features float32 (N, D) in which to look for neighbours: similarities are weighted means."""
-        if self.encoded is None:
-            return features
-        return F.normalize(torch.cat([features, self.settings.anchor**0.5 * self.encoded], 1), dim=1)
+        if not self.settings.halved or not len(rows):
+            return
+        beliefs = believe([voted], self.prior, LEARNED_FLOOR / self.images.classes)[rows].log().double().cpu().numpy()
+        labels = self.images.labels[rows].cpu().numpy()
+        self.follows = from_writer(lambda: follows_image(beliefs, labels))
 
     def _weakness(self, without: Tensor) -> float:
         """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels."""

@@ -154,7 +154,6 @@ class BeliefSettings:
     floor: PositiveFloat = 0.1  # no opinion rules a class out further as evidence, in even shares: 0.01 of 10 classes
     humble: bool = False  # weak features give way to the given labels
     halved: bool = False  # where wrong labels follow the image, their confusion has half its say
-    anchor: float = 0.0  # there also: say of the encoder's own features in who is a neighbour, beside the loop's 1
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from toy_runs import evidence_bytes, toy_context, toy_images, toy_profile, train
 
-from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Teacher, view_of
+from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Teacher, doubled, view_of
 from scanmix_cli.method.belief_step import BeliefStep
 from scanmix_cli.method.beliefs import noise_matrix
 from scanmix_cli.method.images import ImageSet
@@ -56,28 +56,30 @@ def test_same_seed_same_bytes() -> None:
     assert runs[0] == runs[1]
 
 
-def test_labels_that_follow_the_image_count_half_and_leave_neighbours_to_the_encoder(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    settings = replace(SETTINGS, halved=True, anchor=3.0)
+def test_the_confusion_of_labels_that_follow_the_image_has_half_its_say() -> None:
     without = torch.rand(96, 3, generator=torch.Generator().manual_seed(0)) + 0.1
     without /= without.sum(1, keepdim=True)
     chance = noise_matrix(without, CONTEXT_IMAGES.labels).T[CONTEXT_IMAGES.labels]
     for found, exponent in ((True, 0.5), (False, 1.0)):
-        monkeypatch.setattr(Teacher, "_find_out", lambda *_, found=found: found)
-        teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
-        teacher.start(student(settings))
+        teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, halved=True), 5, toy_context())
+        teacher.load_state_dict({"follows": found})
         expected = without * chance**exponent
         expected /= expected.sum(1, keepdim=True)
         known = CONTEXT_IMAGES.known
         torch.testing.assert_close(teacher._with_label(without)[known], expected[known])
-        own = torch.eye(96)  # in which no image is like another
-        anchored = teacher._anchored(own)
-        if not found:
-            assert torch.equal(anchored, own)
-            continue
-        assert teacher.encoded is not None
-        torch.testing.assert_close(anchored @ anchored.T, (own + 3 * teacher.encoded @ teacher.encoded.T) / 4)
+
+
+@pytest.mark.parametrize("halved", [True, False])
+def test_it_is_asked_anew_whether_labels_follow_the_image(halved: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, asked = replace(SETTINGS, halved=halved), []
+    monkeypatch.setattr("scanmix_cli.method.belief_loop.follows_image", lambda *a: asked.append(a) or len(asked) == 2)
+    teacher, one = Teacher(CONTEXT_IMAGES, settings, 5, toy_context()), student(settings)
+    said = [teacher.start(one) or teacher.follows]
+    for find_out in (True, False, True):
+        teacher.belief(one, find_out)
+        said.append(teacher.follows)
+    assert said == ([False, True, True, False] if halved else [False] * 4)
+    assert [n for n in range(20) if doubled(n)] == [1, 2, 4, 8, 16]
 
 
 def test_even_noise_does_not_follow_the_image() -> None:
