@@ -21,6 +21,7 @@ SURE = 3.0  # a freer model must foretell unseen labels better by so many standa
 A_CLASS = 20  # images to fit a class, fewer leave no freedom to the classes
 RAISED = 3.0  # the odds of a wrong label, at most, by the neighbours' given labels alone
 DROP = Z**2 / 2  # of the log-likelihood within the 90 % interval of one parameter: half the 0.9 quantile of chi-square
+LAST = 150  # steps of a fit whose freedom is settled
 REFITTED = 25  # steps in which the witnesses get used to another rate
 HALF = 0.5  # exponent of the confusion of classes where wrong labels follow the image
 NO_RATE = 1e-4  # stands for no wrong label at all
@@ -70,7 +71,7 @@ def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted
     """
     _, labels, ambiguity = full
     around = (witnesses.around(rows), labels, ambiguity)
-    loose = _freed(_first_fit(*around), around)
+    loose = _refitted(_freedom(_first_fit(*around), around), around, LAST)
     sharp = NoiseModel.even(len(full[0]), len(loose.bias), 0.5, loose.stiffness, loose.sloped)
     sharp = _best([_refitted(sharp, full, 100), _refitted(replace(sharp, level=-2.0), full, 100)], full)
     readings = [(_expected_rate(loose, *around), loose, around), (_expected_rate(sharp, *full), sharp, full)]
@@ -106,7 +107,10 @@ def _fit_beliefs(data: Data) -> Fitted:
     features, labels, _ = data
     good = goodness(np.exp(features[0]), labels)
     words = (worth(good) / DOUBT, worth(good), worth(good) * DOUBT)
-    fits = [_freed(_first_fit(*data, word=w, lean=leaning(features[0], labels, w, good)), data) for w in words]
+    firsts = [_first_fit(*data, word=word, lean=leaning(features[0], labels, word, good)) for word in words]
+    free = _freedom(firsts[1], data)
+    like = {"stiffness": free.stiffness, "sloped": free.sloped}
+    fits = [_refitted(replace(first, **like), data, LAST) for first in firsts]
     lower, rate, upper = (_expected_rate(fit, *data) for fit in fits)
     error, none_wrong = _spread_of_rate(fits[1], data)
     gap = max(abs(rate - lower), abs(upper - rate))
@@ -165,8 +169,9 @@ def _refitted(model: NoiseModel, data: Data, steps: int) -> NoiseModel:
     return _best([start.fitted(*data, steps=steps) for start in (model, again)], data)
 
 
-def _freed(model: NoiseModel, data: Data) -> NoiseModel:
-    """Give the classes their own noise, and noise a slope, as far as each helps with labels not fitted to."""
+def _freedom(model: NoiseModel, data: Data) -> NoiseModel:
+    """The model, not fitted again, with noise of each class's own and a slope, as far as each helps with labels not
+    fitted to."""
     images, classes = len(data[1]), len(model.bias)
     unseen = _unseen(model, data)
     if images >= A_CLASS * classes and not model.alike:
@@ -176,9 +181,7 @@ def _freed(model: NoiseModel, data: Data) -> NoiseModel:
             if _clearly(better, unseen):
                 model, unseen = freer, better
     sloped = replace(model, sloped=True)
-    if _clearly(_unseen(sloped, data), unseen):
-        model = sloped
-    return _refitted(model, data, 150)
+    return sloped if _clearly(_unseen(sloped, data), unseen) else model
 
 
 def _unseen(model: NoiseModel, data: Data) -> np.ndarray:

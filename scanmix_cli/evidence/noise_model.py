@@ -85,7 +85,9 @@ class NoiseModel:
     def classes_of(self, features: np.ndarray) -> np.ndarray:
         """float32 (n, C): P(class | image), before the given label is looked at; features float32 (K, n, C)."""
         weights = np.exp(self.log_weights).astype(np.float32)
-        logits = np.tensordot(weights, features, 1)
+        logits = weights[0] * features[0]
+        for weight, feature in zip(weights[1:], features[1:], strict=True):
+            logits += weight * feature
         logits += self.bias.astype(np.float32)
         return softmax(logits)
 
