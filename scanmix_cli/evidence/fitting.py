@@ -109,8 +109,8 @@ def _fit_beliefs(data: Data) -> Fitted:
     words = (worth(good) / DOUBT, worth(good), worth(good) * DOUBT)
     firsts = [_first_fit(*data, word=word, lean=leaning(features[0], labels, word, good)) for word in words]
     free = _freedom(firsts[1], data)
-    like = {"stiffness": free.stiffness, "sloped": free.sloped}
-    fits = [_refitted(replace(first, **like), data, LAST) for first in firsts]
+    freed = [replace(first, stiffness=free.stiffness, sloped=free.sloped) for first in firsts]
+    fits = [_refitted(model, data, LAST) for model in freed]
     lower, rate, upper = (_expected_rate(fit, *data) for fit in fits)
     error, none_wrong = _spread_of_rate(fits[1], data)
     gap = max(abs(rate - lower), abs(upper - rate))

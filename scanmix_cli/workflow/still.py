@@ -22,7 +22,7 @@ from scanmix_cli.models.still import Embedding, StillBackbone
 from scanmix_cli.workflow.views import views_of
 from scanmix_cli.workflow.weights import choose_outside, load_encoder
 
-CHUNK = 4096  # images whose features are centred at once
+CHUNK = 4096  # images whose features are worked on at once
 VIEWS = 2  # of every image: as it is, and mirrored
 BATCH = {"cpu": 8, "cuda": 512, "mps": 64}  # images; the maps of 8 stay in the cache of a CPU
 
@@ -49,22 +49,31 @@ class StillEncoder:
 
     def train_set(self, images: "RowsOf", labels: Tensor, classes: int, context: Context) -> FeatureSet:
         """Training images with labels int64 (N,), -1 where unlabelled; sets the embedding's centre."""
+
+        def centred() -> Tensor:
+            raw = self.raw(images)
+            self.embedding.center.copy_(context.once("centre", lambda: mean_of(raw)))  # kept before what depends on it
+            return self._centred(raw)
+
         for _ in context.epochs("embedding", 1):
-            context.once("features", lambda: self.raw(images))
-        raw = context.once("features", lambda: self.raw(images))
-        self.embedding.center.copy_(raw[:, 0].float().mean(0))
-        return self._set(raw, labels, classes)
+            context.once("features", centred)
+        features = context.once("features", centred)
+        self.embedding.center.copy_(context.once("centre", lambda: self.embedding.center))
+        return self._set(features, labels, classes)
 
     def other_set(self, images: "RowsOf", labels: Tensor, classes: int) -> FeatureSet:
         """Held-out images, by the centre of the training images."""
-        return self._set(self.raw(images), labels, classes)
+        return self._set(self._centred(self.raw(images)), labels, classes)
 
-    def _set(self, raw: Tensor, labels: Tensor, classes: int) -> FeatureSet:
+    def _centred(self, raw: Tensor) -> Tensor:
+        """Features float16 (N, views, D) less the embedding's centre, in place: they are all the memory there is."""
+        for part in raw.split(CHUNK):
+            flat = self.embedding.centered(part.to(self.compute.device).float().flatten(0, 1))
+            part.copy_(flat.view(part.shape))
+        return raw
+
+    def _set(self, features: Tensor, labels: Tensor, classes: int) -> FeatureSet:
         device = self.compute.device
-        features = torch.empty_like(raw)
-        for part, result in zip(raw.split(CHUNK), features.split(CHUNK), strict=True):
-            flat = self.embedding.centered(part.to(device).float().flatten(0, 1))
-            result.copy_(flat.view(part.shape))
         return FeatureSet(features.to(device), labels.to(device), classes, 1, self.profile.mean, self.profile.std)
 
     def joined(self, nets: list[ScanMixNet]) -> list[ScanMixNet]:
@@ -104,3 +113,8 @@ class RowsOf:
 
     def __getitem__(self, part: slice) -> np.ndarray:
         return np.ascontiguousarray(self.images[self.places[part]])
+
+
+def mean_of(raw: Tensor) -> Tensor:
+    """float32 (D,): mean of the first views of features float16 (N, views, D)."""
+    return (sum(part[:, 0].double().sum(0) for part in raw.split(CHUNK)) / len(raw)).float()
