@@ -31,13 +31,14 @@ def worth(good: float) -> float:
 
 def assurance(beliefs: np.ndarray, labels: np.ndarray) -> float:
     """The larger of two signs of good features, both in 0..1: how sure beliefs (n, C) are on average, and how often
-    they name the given label, as a share of how often the surest of them do, if those do in MOST cases: where even the
-    surest do not, they may be no better than the others."""
+    they name the given label, as a share of how often the surest of them do, if those do in MOST cases, and by more
+    than a standard error: where even the surest do not, they may be no better than the others."""
     largest = beliefs.max(axis=1)
     named = beliefs.argmax(axis=1) == labels
     surest = np.argsort(-largest, kind="stable")[: max(int(SUREST * len(labels)), FEWEST)]
     among = float(named[surest].mean())
-    return max(float(largest.mean()), min(float(named.mean()) / among, 1.0) if among > MOST else 0.0)
+    clear = among - float(np.sqrt(among * (1 - among) / len(surest))) > MOST
+    return max(float(largest.mean()), min(float(named.mean()) / among, 1.0) if clear else 0.0)
 
 
 def leaning(evidence: np.ndarray, labels: np.ndarray, weight: float, good: float) -> np.ndarray:

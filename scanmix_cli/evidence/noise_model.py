@@ -20,6 +20,7 @@ PRIOR_IMAGES, PRIOR_RATE = 2.0, 0.1  # as if so many labels had been looked at b
 BIAS_PRECISION = 1e-4  # an image: of the prior N(0, .) on the bias of a class
 WORD_PRECISION = 1.0  # an image: of the priors on log-weight and bias of witnesses that are taken at their word
 SHIFT_PRECISION = 0.02  # per unit of `stiffness`: of the prior N(0, .) on a class's own noise level
+MOST_LOG_WEIGHT = 30.0
 SUMMED = 512  # rows
 Arrays = tuple[np.ndarray, ...]
 
@@ -84,7 +85,7 @@ class NoiseModel:
 
     def classes_of(self, features: np.ndarray) -> np.ndarray:
         """float32 (n, C): P(class | image), before the given label is looked at; features float32 (K, n, C)."""
-        weights = np.exp(self.log_weights).astype(np.float32)
+        weights = self._weights().astype(np.float32)
         logits = weights[0] * features[0]
         for weight, feature in zip(weights[1:], features[1:], strict=True):
             logits += weight * feature
@@ -151,6 +152,10 @@ class NoiseModel:
         """Log-likelihood of the given labels with the priors counted in; higher is better."""
         return -self._loss(features, labels, ambiguity.astype(np.float32))[0] * len(labels)
 
+    def _weights(self) -> np.ndarray:
+        """float64 (K,); a search may try a step that is far too long."""
+        return np.exp(np.minimum(self.log_weights, MOST_LOG_WEIGHT))
+
     def _vector(self) -> np.ndarray:
         parts = [self.log_weights, self.bias, [self.level, self.slope]]
         if not self.alike:
@@ -176,7 +181,7 @@ class NoiseModel:
         pull_weights, pull_bias = self.log_weights - np.log(self.word or 1.0), self.bias - self.lean
         value = np.log(likelihood).sum()
         value -= 0.5 * (tight * (pull_weights**2).sum() + loose * (pull_bias**2).sum())
-        gradient = [np.exp(self.log_weights) * overlaps - tight * pull_weights, _column_sums(pull) - loose * self.bias]
+        gradient = [self._weights() * overlaps - tight * pull_weights, _column_sums(pull) - loose * self.bias]
         value += self._prior_of_noise()
         if noise:
             gradient += self._pull_of_noise(after, wrong, labels, ambiguity)

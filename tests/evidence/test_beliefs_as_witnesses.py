@@ -50,6 +50,8 @@ def test_assurance_is_the_larger_of_two_signs_of_good_features() -> None:
     assert assurance(three, labels) == pytest.approx(0.6)
     half = np.where(np.arange(100) % 2, 0, 1)
     assert assurance(three, half) == pytest.approx(0.45), "not most of the surest name the given label"
+    hardly = np.where(np.arange(100) < 12, 0, 1)  # 12 of the surest 20, .6 with a standard error of .11
+    assert assurance(three, hardly) == pytest.approx(0.45), "most of the surest, but by less than a standard error"
     assert (goodness(beliefs, labels), worth(1.0), worth(0.0)) == (1.0, GOOD, WEAK)
     assert worth(0.5) == pytest.approx((GOOD * WEAK) ** 0.5)
 
