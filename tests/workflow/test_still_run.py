@@ -17,6 +17,7 @@ from scanmix_cli.workflow import measured
 from scanmix_cli.workflow.facts import DataFacts
 from scanmix_cli.workflow.predict import predict
 from scanmix_cli.workflow.request import Request, read_request
+from scanmix_cli.workflow.still import CHUNK, mean_of
 from scanmix_cli.workflow.train import Destination, train
 
 TINY = "timm:test_efficientnet"
@@ -100,3 +101,11 @@ def test_which_sets_are_measured(
     compute = replace(choose_compute("cpu"), device=torch.device(device))
     assert measured.is_measured(Request(), DataFacts(images, 10, side), compute) is looked_at
     assert not measured.is_measured(Request(weights="none"), DataFacts(images, 10, side), compute)
+
+
+def test_the_centre_is_the_mean_of_the_first_views() -> None:
+    raw = torch.zeros(CHUNK + 4, 2, 3, dtype=torch.float16)
+    raw[:, 0] = torch.tensor([1.0, -2.0, 0.0])
+    raw[:, 1] = 7.0
+    raw[-1, 0, 2] = CHUNK + 4  # in the second chunk; exact in half precision
+    assert mean_of(raw).tolist() == [1.0, -2.0, 1.0]
