@@ -51,8 +51,8 @@ _OWN = {  # what lies between the stages, and late steps
     ],
     "features": [
         ("epoch embedding", 1),
-        ("half kept-features", 1),
-        ("renamed kept-features", 1),
+        ("half kept-centred-features", 1),
+        ("renamed kept-centred-features", 1),
         ("half kept-regression", 1),
         ("step scanmix", 10),
     ],
@@ -74,7 +74,11 @@ def kill_points() -> list[Fault]:
 
 def other_faults() -> list[Fault]:
     """A full and a broken disk, too little memory and a number that is none, in every stage."""
-    disk = [("half config.toml", "published"), ("half kept-neighbors", "published"), ("half kept-features", "features")]
+    disk = [
+        ("half config.toml", "published"),
+        ("half kept-neighbors", "published"),
+        ("half kept-centred-features", "features"),
+    ]
     disk += [(place, "published") for place in CACHE]
     disk += [(f"half {stage}-", settings) for settings, stages in STAGES.items() for stage in stages]
     disk += [

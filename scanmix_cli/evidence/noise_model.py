@@ -20,7 +20,7 @@ PRIOR_IMAGES, PRIOR_RATE = 2.0, 0.1  # as if so many labels had been looked at b
 BIAS_PRECISION = 1e-4  # an image: of the prior N(0, .) on the bias of a class
 WORD_PRECISION = 1.0  # an image: of the priors on log-weight and bias of witnesses that are taken at their word
 SHIFT_PRECISION = 0.02  # per unit of `stiffness`: of the prior N(0, .) on a class's own noise level
-MOST_LOG_WEIGHT = 30.0
+MOST_LOG_WEIGHT = 30.0  # of a witness; its exponential is far from overflowing float32
 SUMMED = 512  # rows
 Arrays = tuple[np.ndarray, ...]
 

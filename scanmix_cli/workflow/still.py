@@ -52,13 +52,14 @@ class StillEncoder:
 
         def centred() -> Tensor:
             raw = self.raw(images)
-            self.embedding.center.copy_(context.once("centre", lambda: mean_of(raw)))  # kept before what depends on it
+            self.embedding.center.copy_(context.once("centre", lambda: mean_of(raw)))
             return self._centred(raw)
 
         for _ in context.epochs("embedding", 1):
-            context.once("features", centred)
-        features = context.once("features", centred)
-        self.embedding.center.copy_(context.once("centre", lambda: self.embedding.center))
+            context.once("centred-features", centred)
+        features = context.once("centred-features", centred)
+        # Where the features were read from a checkpoint; if that of the centre is damaged, it is worked out again.
+        self.embedding.center.copy_(context.once("centre", lambda: mean_of(self.raw(images))))
         return self._set(features, labels, classes)
 
     def other_set(self, images: "RowsOf", labels: Tensor, classes: int) -> FeatureSet:

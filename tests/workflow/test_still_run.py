@@ -5,19 +5,23 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 from scanmix_cli.models.registry import build_backbone
 
 from scanmix_cli.data.sources import read_samples
+from scanmix_cli.engine.checkpoints import Checkpoints
+from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.engine.progress import Silent
+from scanmix_cli.profiles import fast
 from scanmix_cli.workflow import measured
 from scanmix_cli.workflow.facts import DataFacts
 from scanmix_cli.workflow.predict import predict
 from scanmix_cli.workflow.request import Request, read_request
-from scanmix_cli.workflow.still import CHUNK, mean_of
+from scanmix_cli.workflow.still import CHUNK, StillEncoder, mean_of
 from scanmix_cli.workflow.train import Destination, train
 
 TINY = "timm:test_efficientnet"
@@ -109,3 +113,25 @@ def test_the_centre_is_the_mean_of_the_first_views() -> None:
     raw[:, 1] = 7.0
     raw[-1, 0, 2] = CHUNK + 4  # in the second chunk; exact in half precision
     assert mean_of(raw).tolist() == [1.0, -2.0, 1.0]
+
+
+@pytest.mark.parametrize("lost", ["kept-centre-", "kept-centred-features-"])
+def test_features_or_centre_that_are_damaged_are_worked_out_again(lost: str, tmp_path: Path, weights: Path) -> None:
+    profile = replace(fast.STILL, image_size=32, stored_size=32, backbone=TINY, weights=str(weights))
+    images, labels = np.random.default_rng(0).integers(0, 256, (12, 3, 32, 32), np.uint8), torch.arange(12) % 2
+
+    def found(resume: bool) -> tuple[list[float], list[float], list[str]]:
+        told: list[str] = []
+        compute = choose_compute("cpu")
+        context = Context(compute, 0, checkpoints=Checkpoints(tmp_path / "kept", "data", resume, told.append))
+        encoder = StillEncoder(profile, compute)
+        features = encoder.train_set(images, labels, 2, context)  # type: ignore[arg-type]
+        return encoder.embedding.center.tolist(), features.pixels.flatten().tolist(), told
+
+    first = found(resume=False)
+    (path,) = (tmp_path / "kept").glob(f"{lost}*.pt")
+    path.write_bytes(path.read_bytes()[:-40])
+    again = found(resume=True)
+    assert again[:2] == first[:2]
+    assert any(first[0])
+    assert str(path) in again[2][0]
