@@ -1,9 +1,10 @@
 """The CIFAR-10 table of docs/results: every finished cell of one or several results folders of `scanmix bench cifar10`.
 
-    python benchmarks/cifar10_table.py RESULTS [RESULTS ...] [--ceiling 90.7] [--commit HASH] [--out docs/results]
+    python benchmarks/cifar10_table.py RESULTS [RESULTS ...] [--earlier cifar10.json] [--ceiling 90.7] [--commit HASH]
 
-writes `cifar10.json`, a list of cells, and `cifar10.md`, the same as a table with the commands and the published rows
-beside ours. Accuracies are shares in the JSON file, as in `results.json`, and percent in the table.
+writes `docs/results/cifar10.json`, a list of cells, and `cifar10.md`, the same as a table with the commands and the
+published rows beside ours. Cells of an earlier list stay in it until they are measured anew. Accuracies are shares in
+the JSON file, as in `results.json`, and percent in the table.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from scanmix_cli.errors import DataError, ScanmixError
 from scanmix_cli.files import write_text
 
 DATASET = "cifar10"
+OURS = ("auto", "fast")  # profiles that go without saying
 PUBLISHED_CEILING = 95.5  # percent: what the published networks reach on the clean labels of the canonical images
 KEYS = (
     *("noise", "rate", "method", "seed", "last", "best", "recovery", "auroc", "minutes", "device", "date", "command"),
@@ -35,8 +37,9 @@ KEYS = (
 SAME_SETTINGS = ("profile", "backbone", "time_budget", "epochs", "supervised_epochs", "pretrain_epochs", "fingerprint")
 HEADER = (
     *("method", "seed", "last", "best", "recovery", "AUROC", "best F1", "F1", "labels right", "minutes"),
-    *("budget", "device", "date"),
+    *("budget", "device", "date", "commit"),
 )
+SAME_CELL = ("noise", "rate", "recipe", "method", "profile", "seed")
 INTRODUCTION = f"""# CIFAR-10
 
 Made by `benchmarks/cifar10_table.py` from the cells that `scanmix bench` finished; `cifar10.json` has more of each.
@@ -65,15 +68,24 @@ def collect(folders: Sequence[Path]) -> list[dict[str, Any]]:
     return sorted(found.values(), key=_place)
 
 
-def completed(cells: list[dict[str, Any]], given: float | None, commit: str | None) -> list[dict[str, Any]]:
-    """The cells with exactly the KEYS. `given`: the ceiling, a share, for cells without a clean run beside them;
-    `commit`: of the code, for cells that were run on a copy without its history."""
+def with_earlier(cells: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
+    """The cells, and those of an earlier list that none of them measures anew; DataError where it cannot be read."""
+    try:
+        earlier = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} is no list of cells ({error}): name a cifar10.json that this script wrote") from None
+    anew = {tuple(cell[name] for name in SAME_CELL) for cell in cells}
+    kept = [cell for cell in earlier if tuple(cell[name] for name in SAME_CELL) not in anew]
+    return sorted([*kept, *cells], key=_place)
+
+
+def completed(cells: list[dict[str, Any]], given: float | None) -> list[dict[str, Any]]:
+    """The cells with exactly the KEYS. `given`: the ceiling, a share, for cells without a clean run beside them."""
     done = []
     for cell in cells:
         limit, source = _ceiling(cell, cells, given)
         recovered = None if limit is None or cell["last"] is None else cell["last"] / limit
         known = cell | {"ceiling": limit, "ceiling_from": source, "recovery": recovered}
-        known["commit"] = cell.get("commit") or commit
         done.append({name: known.get(name) for name in KEYS})
     return done
 
@@ -113,7 +125,7 @@ def _facts(cells: list[dict[str, Any]]) -> str:
     used = dict.fromkeys((cell["ceiling"], cell["ceiling_from"]) for cell in cells if cell["ceiling"] is not None)
     lines = [f"- ceiling {percent(value)} %, {source}" for value, source in used]
     images = dict.fromkeys(f"- images: {cell['images']}, data fingerprint {cell['fingerprint']}" for cell in cells)
-    code = dict.fromkeys(f"- commit {cell['commit']}, PyTorch {cell['versions']['torch']}" for cell in cells)
+    code = dict.fromkeys(f"- PyTorch {cell['versions']['torch']}" for cell in cells)
     return "\n".join([*images, *code, *(lines or ["- no clean run and no ceiling given: no recovery"])]) + "\n"
 
 
@@ -127,8 +139,9 @@ def _section(cells: list[dict[str, Any]]) -> str:
 
 
 def titled(cell: dict[str, Any]) -> str:
-    """The method, and behind a comma in what its profile differs from the usual one (`benchmarks/ablation.py`)."""
-    return ", ".join([cell["method"], *cell["profile"].split(", ", 1)[1:]])
+    """The method, and behind commas a profile other than ours and what differs in it (`benchmarks/ablation.py`)."""
+    profile, *changes = cell["profile"].split(", ")
+    return ", ".join([cell["method"], *([] if profile in OURS else [profile]), *changes])
 
 
 def _row(cell: dict[str, Any]) -> list[str]:
@@ -137,7 +150,7 @@ def _row(cell: dict[str, Any]) -> list[str]:
         *(decimal(cell[name]) for name in ("auroc", "best_f1", "f1")),
         *(percent(cell["share_right"]), f"{cell['minutes']:.1f}"),
         f"{cell['time_budget']:g} s" if cell["time_budget"] else "none",
-        *(cell["device"], cell["date"][:10]),
+        *(cell["device"], cell["date"][:10], cell["commit"] or NOTHING),
     ]
 
 
@@ -151,7 +164,7 @@ def _means(cells: list[dict[str, Any]]) -> list[list[str]]:
         if len(group) > 1:
             found = {spread.measure: spread for spread in spreads(group)}
             words = [_spread(found.get("last"), 100, 2), NOTHING, NOTHING, _spread(found.get("auroc"), 1, 3)]
-            rows.append([f"{titled(group[0])}, mean of {len(group)}", NOTHING, *words, *[NOTHING] * 7])
+            rows.append([f"{titled(group[0])}, mean of {len(group)}", NOTHING, *words, *[NOTHING] * 8])
     return rows
 
 
@@ -165,12 +178,13 @@ def _published(row: PublishedRow) -> list[str]:
     last, best = (NOTHING if value is None else str(value) for value in (row.last, row.best))
     recovered = None if row.best is None else row.best / PUBLISHED_CEILING
     found = [decimal(value) for value in (recovered, row.auroc, row.best_f1, row.f1)]
-    return [f"{row.method} ({row.source})", NOTHING, last, best, *found, *[NOTHING] * 5]
+    return [f"{row.method} ({row.source})", NOTHING, last, best, *found, *[NOTHING] * 6]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", type=Path, help="results folders of scanmix bench")
+    parser.add_argument("--earlier", type=Path, help="cifar10.json whose cells stay unless measured anew")
     parser.add_argument("--ceiling", type=float, help="percent, for cells without a clean run beside them")
     parser.add_argument("--commit", help="commit of the code, for cells that do not know it")
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "docs" / "results")
@@ -178,7 +192,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     given = None if options.ceiling is None else options.ceiling / 100
     try:
-        cells = completed(collect(options.results), given, options.commit)
+        found = [cell | {"commit": cell.get("commit") or options.commit} for cell in collect(options.results)]
+        cells = completed(with_earlier(found, options.earlier) if options.earlier else found, given)
         options.out.mkdir(parents=True, exist_ok=True)
         write_text(options.out / f"{DATASET}.json", json.dumps(cells, indent=1) + "\n")
         write_text(options.out / f"{DATASET}.md", markdown(cells))

@@ -1,10 +1,12 @@
 """What every stage of the CIFAR-10 cells reached, from the metrics that `scanmix bench cifar10` keeps of each cell.
 
     python benchmarks/stage_figures.py RESULTS [RESULTS ...] [--every 5] [--out docs/results/cifar10_stages.md]
+        [--unfinished METRICS TITLE]
 
 writes one Markdown table of the stages (nearest-neighbour accuracy of the contrastive features on training images,
 accuracy after SCAN with clusters matched to classes, after warm-up, at the end) and, for every cell with an EM loop,
-precision and recall of the clean set and test accuracy over its epochs.
+precision and recall of the clean set and test accuracy over its epochs. --unfinished adds the curve of a run that was
+stopped before its end, from the metrics that it left.
 """
 
 import argparse
@@ -91,6 +93,14 @@ def curve(metrics: pd.DataFrame, every: int) -> str:
     return table(CURVE, lines)
 
 
+def unfinished(path: Path, title: str, every: int) -> str:
+    """The curve of a run that did not reach its end; DataError where its metrics cannot be read."""
+    try:
+        return f"## {title}\n\n" + curve(pd.read_csv(path), every)
+    except (OSError, KeyError, ValueError) as error:
+        raise DataError(f"{path} holds no metrics of an EM loop ({error}): name a metrics.csv") from None
+
+
 def document(folders: Sequence[Path], every: int) -> str:
     """The whole page."""
     cells = collect(folders)
@@ -109,9 +119,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("results", nargs="+", type=Path, help="results folders of scanmix bench")
     parser.add_argument("--every", type=int, default=5, help="epochs between two lines of a curve")
     parser.add_argument("--out", type=Path, default=Path("docs/results/cifar10_stages.md"))
+    parser.add_argument("--unfinished", nargs=2, action="append", default=[], metavar=("METRICS", "TITLE"))
     options = parser.parse_args(arguments)
     try:
-        write_text(options.out, document(options.results, options.every))
+        stopped = [unfinished(Path(metrics), title, options.every) for metrics, title in options.unfinished]
+        write_text(options.out, "\n".join([document(options.results, options.every), *stopped]))
     except ScanmixError as error:
         sys.exit(f"stage_figures: {error}")
     print(f"written to {options.out}")

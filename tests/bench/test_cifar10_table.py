@@ -64,7 +64,7 @@ def test_cells_of_several_folders_become_one_list_and_one_table(
     assert [cell["commit"] for cell in cells] == ["cafe", "beef", "cafe", "cafe"]
     text = (tmp_path / "out" / "cifar10.md").read_text()
     assert "- ceiling 90.00 %, measured with the same budget\n" in text
-    assert "| scanmix | 0 | 80.00 | 81.00 | 0.889 | 0.950 | - | - | - | 7.5 | 200 s | toy | 2026-11-28 |\n" in text
+    assert "| scanmix | 0 | 80.00 | 81.00 | 0.889 | 0.950 | - | - | - | 7.5 | 200 s | toy | 2026-11-28 | beef |" in text
     assert "| scanmix, mean of 2 | - | 81.00 ± 1.41 | - | - | 0.950 ± 0.000 |" in text
     assert "| ScanMix (ScanMix, Sachdeva et al. 2023, arXiv 2103.11395) | - | 90.3 | 91.0 | 0.953 |" in text
     assert "## human-worst\n\nRealised share of wrong labels: 0.8079.\n" in text
@@ -73,19 +73,40 @@ def test_cells_of_several_folders_become_one_list_and_one_table(
 
 def test_which_ceiling_is_used_is_said(script: ModuleType, tmp_path: Path) -> None:
     put(tmp_path, script, last=0.81)
-    (cell,) = script.completed(script.collect([tmp_path]), None, None)
+    (cell,) = script.completed(script.collect([tmp_path]), None)
     assert (cell["ceiling"], cell["ceiling_from"], cell["recovery"]) == (None, None, None)
-    (cell,) = script.completed(script.collect([tmp_path]), 0.9, None)
+    (cell,) = script.completed(script.collect([tmp_path]), 0.9)
     assert (cell["ceiling"], cell["ceiling_from"], cell["recovery"]) == (0.9, "given", pytest.approx(0.9))
     clean = {"noise": "none", "rate": 0.0, "method": "cross-entropy"}
     put(tmp_path, script, **clean, last=0.85, time_budget=600.0)
-    cell = script.completed(script.collect([tmp_path]), 0.9, None)[1]
+    cell = script.completed(script.collect([tmp_path]), 0.9)[1]
     assert (cell["ceiling"], cell["ceiling_from"]) == (0.85, "measured with another budget")
 
 
 def test_nothing_to_tell(script: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"cifar10_table: no finished cell of cifar10 in .*: name results folders"):
         script.main([str(tmp_path)])
+
+
+def test_cells_of_an_earlier_list_stay_until_they_are_measured_anew(script: ModuleType, tmp_path: Path) -> None:
+    put(tmp_path / "a", script, last=0.7)
+    put(tmp_path / "a", script, noise="none", rate=0.0, method="cross-entropy", last=0.9)
+    script.main([str(tmp_path / "a"), "--commit", "old", "--out", str(tmp_path)])
+    put(tmp_path / "b", script, last=0.8)
+    put(tmp_path / "b", script, last=0.6, seed=1, profile="official, twice")
+    earlier = tmp_path / "cifar10.json"
+    script.main([str(tmp_path / "b"), "--earlier", str(earlier), "--commit", "new", "--out", str(tmp_path)])
+    cells = json.loads(earlier.read_text())
+    assert [(cell["last"], cell["commit"]) for cell in cells] == [(0.9, "old"), (0.8, "new"), (0.6, "new")]
+    assert [cell["ceiling"] for cell in cells] == [0.9, 0.9, 0.9]
+    assert "| scanmix, official, twice | 1 | 60.00 |" in (tmp_path / "cifar10.md").read_text()
+
+
+def test_an_earlier_list_that_is_none(script: ModuleType, tmp_path: Path) -> None:
+    put(tmp_path, script)
+    expected = "no.json is no list of cells .*: name a cifar10.json that this script wrote"
+    with pytest.raises(SystemExit, match=expected):
+        script.main([str(tmp_path), "--earlier", str(tmp_path / "no.json")])
 
 
 def test_a_changed_profile_is_named_beside_its_method(script: ModuleType, tmp_path: Path) -> None:

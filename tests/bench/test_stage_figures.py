@@ -54,3 +54,20 @@ def test_a_cell_without_metrics_is_said_in_one_sentence(script: ModuleType, tmp_
         script.main([str(tmp_path), "--out", str(tmp_path / "page.md")])
     expected = f"stage_figures: scanmix-0 has no metrics in {tmp_path}: name the folder that its run wrote"
     assert str(ended.value) == expected
+
+
+def test_the_curve_of_a_run_that_was_stopped(script: ModuleType, tmp_path: Path) -> None:
+    put(tmp_path, "stage,epoch,seconds\nscan,1,2\n", method="scan", last=0.65)
+    (tmp_path / "left.csv").write_text(METRICS)
+    page = tmp_path / "page.md"
+    script.main([str(tmp_path), "--out", str(page), "--unfinished", str(tmp_path / "left.csv"), "official, 3 of 4"])
+    lines = page.read_text().splitlines()
+    assert lines[-6] == "## official, 3 of 4"
+    assert lines[-1] == "| 3 | 0.700 | 0.600 | 73.00 |"
+
+
+def test_metrics_without_an_em_loop(script: ModuleType, tmp_path: Path) -> None:
+    put(tmp_path, METRICS)
+    (tmp_path / "other.csv").write_text("stage,epoch\nscanmix,1\n")
+    with pytest.raises(SystemExit, match=r"other.csv holds no metrics of an EM loop \('clean_precision'\): name a me"):
+        script.main([str(tmp_path), "--out", str(tmp_path / "p.md"), "--unfinished", str(tmp_path / "other.csv"), "t"])
