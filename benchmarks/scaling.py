@@ -1,14 +1,17 @@
 """How much faster a run is on several GPUs of one machine than on one, stage by stage and from end to end.
 
     python benchmarks/scaling.py --data-dir DIR-WITH-CIFAR-10 --out docs/results/scaling.json    (two GPUs, 6 minutes)
-    python benchmarks/scaling.py --sections 32 --out part.json                                   (fits a short call)
+    python benchmarks/scaling.py --sections 32 --out docs/results/scaling.json                   (replaces this section)
     python benchmarks/scaling.py --device cpu --toy --out toy.json                               (tries this script out)
 
 Every figure comes from whole runs of ScanMix with few epochs a stage, started as a user starts them: alone, and by
 torchrun. The global batch, the schedule and the images are the same. The first epoch of a stage compiles and records
 and is not counted; `end_to_end` is the sum of the others' median times the epochs that the profile plans. Sections run
-on random smooth pictures, `accuracy` on CIFAR-10 with half of the labels drawn anew. `apart` is section 32 on two GPUs
-without synchronised batch norm: a bound on what that costs. What does not fit `--limit` is left out.
+on random smooth pictures, `accuracy` on CIFAR-10 with half of the labels drawn anew. `at_most` compares the run alone
+with one that has half of the images and half of every batch: what two GPUs would reach if their messages and all that
+they do not share cost nothing (neighbours, which grow with the square, look better in it than they could be). `apart`
+is section 32 on two GPUs without synchronised batch norm: a bound on what that costs. What does not fit `--limit` is
+left out.
 """
 
 import argparse
@@ -25,6 +28,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,6 +53,8 @@ from scanmix_cli.workflow.outlook import device_name
 SECTIONS = ("32", "224", "accuracy", "apart")
 EPOCHS = 3  # of a stage; the first one is not counted
 CLASSES = 10
+COUNTS = {"32": 50_000, "224": 4096}  # pictures of a section
+TOY_COUNT = 192
 LEAST_SECONDS = 20.0  # a run is not started with less time left
 WAIT_FOR_END = 40.0  # seconds that torchrun may take to end its processes
 
@@ -64,33 +70,39 @@ class ShortContext(Context):
 
 
 def profile_of(section: str, toy: bool) -> Profile:
-    """The fast profile at 32 pixels, or that for large pictures with fewer steps an epoch."""
+    """The fast profile at 32 pixels, or that for large pictures."""
     if toy:
         size = {"32": 16, "224": 24}.get(section, 16)
         small = replace(fast.CPU, image_size=size, stored_size=size)
         return small if small.contrastive is None else replace(small, contrastive=replace(small.contrastive, epochs=3))
-    if section != "224":
-        return fast.GPU
-    large = fast.LARGE
-    return replace(
-        large,
-        mixmatch=replace(large.mixmatch, steps=12),
-        clustering=large.clustering and replace(large.clustering, steps=12),
-    )
+    return fast.LARGE if section == "224" else fast.GPU
 
 
-def pictures(section: str, profile: Profile, toy: bool, device: torch.device) -> ImageSet:
+def halved(profile: Profile) -> Profile:
+    """The profile with half of every batch; steps an epoch, where they are counted, stay as many."""
+
+    def half(stage: Any) -> Any:
+        return stage and replace(stage, batch_size=stage.batch_size // 2)
+
+    stages = ("contrastive", "scan", "warmup", "mixmatch", "clustering", "beliefs")
+    return replace(profile, **{name: half(getattr(profile, name)) for name in stages})
+
+
+def pictures(count: int, profile: Profile, device: torch.device) -> ImageSet:
     """Random smooth pictures of the profile's size, with labels that have nothing to do with them."""
-    count = 192 if toy else 50_000 if section == "32" else 2048
     pixels = smooth_pictures(count, device, profile.stored_size)
     labels = torch.arange(count, device=device) % CLASSES
     return ImageSet(pixels, labels, CLASSES, profile.image_size, profile.mean, profile.std)
 
 
-def speed_run(section: str, toy: bool, device: str) -> dict:
-    """Median seconds of an epoch of every stage, images a second, and the planned schedule's sum."""
+def speed_run(section: str, toy: bool, device: str, half: bool) -> dict:
+    """Median seconds of an epoch of every stage, images a second, and the planned schedule's sum; `half`: of half the
+    images in half the batches."""
     profile, compute = profile_of(section, toy), choose_compute(device)
-    images = pictures(section, profile, toy, compute.device)
+    count = TOY_COUNT if toy else COUNTS[section]
+    if half:
+        profile, count = halved(profile), count // 2
+    images = pictures(count, profile, compute.device)
     context = ShortContext(compute, 0)
     began = time.perf_counter()
     METHODS["scanmix"](images, profile, Monitor(), context, None)
@@ -129,7 +141,7 @@ def accuracy_run(data_dir: Path, toy: bool, device: str) -> dict:
     assert data.train_images is not None
     assert data.test_images is not None
     given = symmetric(data.train_labels, CLASSES, 0.5, "dividemix")
-    few = slice(192 if toy else None)
+    few = slice(TOY_COUNT if toy else None)
 
     def images(pixels: np.ndarray, labels: np.ndarray) -> ImageSet:
         tensors = (torch.from_numpy(np.ascontiguousarray(part[few])).to(compute.device) for part in (pixels, labels))
@@ -156,22 +168,23 @@ def work(options: argparse.Namespace) -> None:
             if options.worker == "accuracy":
                 found = accuracy_run(options.data_dir, options.toy, options.device)
             else:
-                found = speed_run(options.worker, options.toy, options.device)
+                found = speed_run(options.worker, options.toy, options.device, options.half)
         writer = is_writer()
     if writer:
         name = device_name(choose_compute(options.device).device)
         write_text(options.out, json.dumps({"processes": count, "device": name, **found}))
 
 
-def run(section: str, count: int, apart: bool, options: argparse.Namespace, left: float) -> dict:
-    """One run in processes of its own; {"failed": why} where it does not come to its end in `left` seconds."""
+def run(section: str, name: str, options: argparse.Namespace, left: float) -> dict:
+    """The row `name` of a section in processes of its own; {"failed": why} if it is not done in `left` seconds."""
+    count, apart = 2 if name == "2" else 1, section == "apart"
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "part.json"
         program = [sys.executable]
         if count > 1:
             program += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(count)]
-        program += [__file__, "--worker", section, "--out", str(out), "--device", options.device]
-        program += ["--toy"] * options.toy + ["--apart"] * apart
+        program += [__file__, "--worker", "32" if apart else section, "--out", str(out), "--device", options.device]
+        program += ["--toy"] * options.toy + ["--apart"] * (apart and count > 1) + ["--half"] * (name == "half")
         if options.data_dir:
             program += ["--data-dir", str(options.data_dir)]
         # The multicast of NVLink is not usable inside every virtual machine.
@@ -204,7 +217,9 @@ def compare(section: str, rows: dict[str, dict]) -> dict:
         return {}
     if section == "accuracy":
         return {"test_accuracy": [rows[name]["test_accuracy"] for name in ("1", "2")]}
-    return {"times_as_fast": ratios(rows["1"], rows["2"])}
+    bound = rows.get("half", {})
+    at_most = {"at_most": ratios(rows["1"], bound)} if "stages" in bound else {}
+    return {"times_as_fast": ratios(rows["1"], rows["2"]), **at_most}
 
 
 def main() -> None:
@@ -217,27 +232,28 @@ def main() -> None:
     parser.add_argument("--toy", action="store_true", help="tiny sizes, to try out this script")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--apart", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--half", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         work(options)
         return
     end = time.monotonic() + options.limit
+    earlier = json.loads(options.out.read_text(encoding="utf-8"))["sections"] if options.out.is_file() else {}
     result: dict = {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
         "torch": torch.__version__,
         "command": " ".join(["python", "benchmarks/scaling.py", *sys.argv[1:]]),
-        "sections": {},
+        "sections": earlier,
     }
     for section in options.sections or (SECTIONS if options.data_dir else ("32", "224", "apart")):
-        apart, rows = section == "apart", dict[str, dict]()
-        if apart and "32" in result["sections"]:
+        rows = dict[str, dict]()
+        if section == "apart" and "32" in result["sections"]:
             rows["1"] = result["sections"]["32"]["rows"]["1"]
-        for count in (1, 2):
+        for name in ("1", "half", "2") if section in COUNTS else ("1", "2"):
             left = end - time.monotonic()
-            if str(count) not in rows:
-                enough = left > LEAST_SECONDS
-                found = run("32" if apart else section, count, apart, options, left) if enough else None
-                rows[str(count)] = found or {"failed": "no time left"}
+            if name not in rows:
+                found = run(section, name, options, left) if left > LEAST_SECONDS else None
+                rows[name] = found or {"failed": "no time left"}
         result["sections"][section] = {"rows": rows, **compare(section, rows)}
         write_text(options.out, json.dumps(result, indent=1) + "\n")
         print(section, json.dumps(compare(section, rows) or rows), flush=True)

@@ -36,6 +36,7 @@ from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.neighbors import mine_neighbors
 from scanmix_cli.method.settings import BeliefSettings, Profile
 from scanmix_cli.method.student import Student, look_closely, renew_statistics, start_head
+from scanmix_cli.method.vote_rounds import USUAL, best_rounds
 
 HEAD_SHARPNESS = 5.0  # logits of a fresh head run from 0 to 5 where its regression runs from 0 to 1
 SMALLEST = 1e-8
@@ -117,25 +118,26 @@ class Teacher:
         self.given = soft_labels(images.labels, images.classes)
         self.prior = class_prior(images.labels, images.classes)
         self.follows = False  # whether wrong labels follow the image
+        self.rounds = settings.rounds or USUAL  # how often votes are passed on
 
     def start(self, student: Student) -> None:
         """A class head that fits what the neighbours' votes alone make of the labels; features are left as they are."""
         net = student.averaged
         features = forward_all(net.features, net, self.images, self.context)
-        voted = self._votes(self.mine(F.normalize(features, dim=1)))
-        self._find_out(voted)
-        start_head(student, features, self._with_label(voted), HEAD_SHARPNESS)
+        neighbors = self.mine(F.normalize(features, dim=1))
+        self._find_out(neighbors)
+        start_head(student, features, self._with_label(self._votes(neighbors)), HEAD_SHARPNESS)
 
     def belief(self, student: Student, find_out: bool = False) -> Belief:
         """The averaged network's probabilities and its neighbours' votes, without and with the image's own label.
 
-        `find_out`: the votes tell anew whether wrong labels follow the image.
+        `find_out`: the labels tell anew whether wrong ones follow the image, and how often votes are to be passed on.
         """
         sight = look_closely(student.averaged, self.images, self.context)
         neighbors = self.mine(sight.features)
-        voted, even = self._votes(neighbors), 1 / self.images.classes
         if find_out:
-            self._find_out(voted)
+            self._find_out(neighbors)
+        voted, even = self._votes(neighbors), 1 / self.images.classes
         opinions = [sight.probabilities, voted]
         without = believe(opinions, self.prior, LEARNED_FLOOR * even)
         told = without
@@ -145,12 +147,12 @@ class Teacher:
         agree([without, posterior])  # images are drawn by it
         return Belief(told, without, posterior, neighbors)
 
-    def state_dict(self) -> dict[str, bool]:
+    def state_dict(self) -> dict[str, int]:
         """What a checkpoint keeps."""
-        return {"follows": self.follows}
+        return {"follows": self.follows, "rounds": self.rounds}
 
-    def load_state_dict(self, state: dict[str, bool]) -> None:
-        self.follows = state["follows"]
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        self.follows, self.rounds = bool(state["follows"]), state["rounds"]
 
     def mine(self, features: Tensor) -> Tensor:
         """Neighbours int64 (N, K) of unit features (N, D), the image itself left out."""
@@ -163,11 +165,13 @@ class Teacher:
         values = {"noise_estimate": 1 - float(clean[known].mean())} if known.any() else {}
         if self.settings.halved:
             values["labels_follow_image"] = float(self.follows)
+        if not self.settings.rounds:
+            values["vote_rounds"] = float(self.rounds)
         values |= monitor.neighbors(belief.neighbors, self.images, self.context)
         return values | monitor.selection(clean & known, self.labels)
 
     def _votes(self, neighbors: Tensor) -> Tensor:
-        return votes(self.given, neighbors, self.prior, self.settings.rounds)
+        return votes(self.given, neighbors, self.prior, self.rounds)
 
     def _with_label(self, without: Tensor) -> Tensor:
         labels = self.images.labels
@@ -184,14 +188,17 @@ class Teacher:
             posterior = torch.where(self.images.trusted.unsqueeze(1), self.given, posterior)
         return posterior
 
-    def _find_out(self, voted: Tensor) -> None:
-        """Whether wrong labels follow the image, by what the neighbours' votes alone make of them."""
+    def _find_out(self, neighbors: Tensor) -> None:
+        """Whether wrong labels follow the image, by what the neighbours' votes alone make of them, and how often votes
+        are passed on: as usual where they do, since the next neighbours foretell them best, wrong as they are."""
+        self.rounds = self.settings.rounds or USUAL
         rows = self._some_labelled(FOLLOWED)
-        if not self.settings.halved or not len(rows):
-            return
-        beliefs = believe([voted], self.prior, LEARNED_FLOOR / self.images.classes)[rows].log().double().cpu().numpy()
-        labels = self.images.labels[rows].cpu().numpy()
-        self.follows = from_writer(lambda: follows_image(beliefs, labels))
+        if self.settings.halved and len(rows):
+            voted = believe([self._votes(neighbors)], self.prior, LEARNED_FLOOR / self.images.classes)[rows]
+            beliefs, labels = voted.log().double().cpu().numpy(), self.images.labels[rows].cpu().numpy()
+            self.follows = from_writer(lambda: follows_image(beliefs, labels))
+        if not self.settings.rounds and not self.follows:
+            self.rounds = from_writer(lambda: best_rounds(self.given, self.images.labels, neighbors, self.prior))
 
     def _weakness(self, without: Tensor) -> float:
         """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels."""

@@ -64,8 +64,13 @@ def votes(given: Tensor, neighbors: Tensor, prior: Tensor, rounds: int) -> Tenso
     votes, so that weak votes are averaged over ever more images."""
     result = balance(neighbor_mean(given, neighbors), prior)
     for _ in range(rounds):
-        result = neighbor_mean(balance(result**SHARPNESS, prior), neighbors)
+        result = passed_on(result, neighbors, prior)
     return balance(result, prior)
+
+
+def passed_on(values: Tensor, neighbors: Tensor, prior: Tensor) -> Tensor:
+    """float32 (N, C): one round of `votes`, not balanced yet."""
+    return neighbor_mean(balance(values**SHARPNESS, prior), neighbors)
 
 
 def believe(opinions: list[Tensor], prior: Tensor, floor: float) -> Tensor:

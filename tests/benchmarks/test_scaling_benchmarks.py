@@ -46,4 +46,21 @@ def test_ratios_are_of_the_same_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     two = {"stages": {"simclr": {"epoch_s": 1.0}, "scan": {"epoch_s": 2.0}}, "end_to_end_s": 6.25}
     rows = {"1": one, "2": two}
     assert scaling.compare("32", rows) == {"times_as_fast": {"simclr": 2.0, "scan": 1.5, "end_to_end": 1.6}}
+    half = {"stages": {"simclr": {"epoch_s": 0.5}, "scan": {"epoch_s": 1.5}}, "end_to_end_s": 4.0}
+    assert scaling.compare("32", rows | {"half": half})["at_most"] == {"simclr": 4.0, "scan": 2.0, "end_to_end": 2.5}
+    assert "at_most" not in scaling.compare("32", rows | {"half": {"failed": "no time left"}})
     assert scaling.compare("32", rows | {"2": {"failed": "exit code 1"}}) == {}
+
+
+def test_half_of_every_batch_in_as_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    scaling = load("scaling", monkeypatch)
+    for section in ("32", "224"):
+        whole = scaling.profile_of(section, False)
+        half = scaling.halved(whole)
+        for name in ("contrastive", "scan", "warmup", "mixmatch", "clustering", "beliefs"):
+            before, after = getattr(whole, name), getattr(half, name)
+            if before is None:
+                assert after is None
+            else:
+                assert after.batch_size == before.batch_size // 2
+        assert half.mixmatch.steps == whole.mixmatch.steps

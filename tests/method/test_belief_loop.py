@@ -9,12 +9,13 @@ from toy_runs import evidence_bytes, toy_context, toy_images, toy_profile, train
 
 from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Teacher, doubled, view_of
 from scanmix_cli.method.belief_step import BeliefStep
-from scanmix_cli.method.beliefs import noise_matrix
+from scanmix_cli.method.beliefs import believe, noise_matrix, votes
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.networks import scanmix_net
 from scanmix_cli.method.settings import BeliefSettings, Profile
 from scanmix_cli.method.student import Student, look_closely, make_student, renew_statistics, start_head
+from scanmix_cli.method.vote_rounds import USUAL
 
 SETTINGS = BeliefSettings(epochs=3, batch_size=16)
 CONTEXT_IMAGES = toy_images(96)
@@ -62,7 +63,7 @@ def test_the_confusion_of_labels_that_follow_the_image_has_half_its_say() -> Non
     chance = noise_matrix(without, CONTEXT_IMAGES.labels).T[CONTEXT_IMAGES.labels]
     for found, exponent in ((True, 0.5), (False, 1.0)):
         teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, halved=True), 5, toy_context())
-        teacher.load_state_dict({"follows": found})
+        teacher.load_state_dict({"follows": found, "rounds": 3})
         expected = without * chance**exponent
         expected /= expected.sum(1, keepdim=True)
         known = CONTEXT_IMAGES.known
@@ -80,6 +81,29 @@ def test_it_is_asked_anew_whether_labels_follow_the_image(halved: bool, monkeypa
         said.append(teacher.follows)
     assert said == ([False, True, True, False] if halved else [False] * 4)
     assert [n for n in range(20) if doubled(n)] == [1, 2, 4, 8, 16]
+
+
+@pytest.mark.parametrize(("rounds", "follows", "expected"), [(0, False, 8), (0, True, USUAL), (2, False, 2)])
+def test_votes_are_passed_on_as_hidden_labels_are_foretold_best(
+    rounds: int, follows: bool, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = replace(SETTINGS, halved=True, rounds=rounds)
+    loop = "scanmix_cli.method.belief_loop"
+    monkeypatch.setattr(f"{loop}.follows_image", lambda *_: follows)
+    monkeypatch.setattr(f"{loop}.best_rounds", lambda *_: 8)
+    teacher, one = Teacher(CONTEXT_IMAGES, settings, 5, toy_context()), student(settings)
+    teacher.start(one)
+    assert teacher.rounds == expected
+    belief = teacher.belief(one)
+    voted = votes(teacher.given, belief.neighbors, teacher.prior, expected)
+    sight = look_closely(one.averaged, CONTEXT_IMAGES, teacher.context)
+    without = believe([sight.probabilities, voted], teacher.prior, LEARNED_FLOOR / 3)
+    torch.testing.assert_close(belief.without_label, without)
+    assert teacher.metrics(belief, Monitor(CONTEXT_IMAGES)).get("vote_rounds") == (None if rounds else expected)
+    teacher.rounds = 1  # of an earlier epoch
+    resumed = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
+    resumed.load_state_dict(teacher.state_dict())
+    assert (resumed.rounds, resumed.follows) == (1, follows)
 
 
 def test_even_noise_does_not_follow_the_image() -> None:

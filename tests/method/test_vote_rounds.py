@@ -1,0 +1,99 @@
+"""How often neighbours' votes are passed on, asked of hidden labels."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from scanmix_cli.method import vote_rounds
+from scanmix_cli.method.beliefs import class_prior, fitted_noise_matrix, soft_labels, tempered, votes
+from scanmix_cli.method.vote_rounds import FOLDS, ROUNDS, USUAL, best_rounds, hidden_log_likelihoods
+
+
+def clusters(classes: int, each: int, alike: float, wrong: float, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+    """True classes and given labels int64 (N,), a share `wrong` of them drawn anew, and 10 neighbours (N, 10), of which
+    a share `alike` is of the image's class and the rest of any."""
+    draw = torch.Generator().manual_seed(seed)
+    truth = torch.arange(classes * each) % classes
+    n = len(truth)
+    own = torch.randint(each, (n, 10), generator=draw) * classes + truth.unsqueeze(1)
+    other = torch.randint(n, (n, 10), generator=draw)
+    neighbors = torch.where(torch.rand((n, 10), generator=draw) < alike, own, other)
+    anew = torch.rand(n, generator=draw) < wrong
+    return truth, torch.where(anew, torch.randint(classes, (n,), generator=draw), truth), neighbors
+
+
+def asked(labels: Tensor, neighbors: Tensor, classes: int) -> int:
+    return best_rounds(soft_labels(labels, classes), labels, neighbors, class_prior(labels, classes))
+
+
+def test_a_hidden_label_is_foretold_by_votes_that_have_not_seen_it() -> None:
+    classes = 3
+    _, labels, neighbors = clusters(classes, 40, 0.8, 0.3)
+    given, prior = soft_labels(labels, classes), class_prior(labels, classes)
+    found = hidden_log_likelihoods(given, labels, neighbors, prior)
+    assert found.shape == (len(ROUNDS), len(labels))
+    rows = torch.cat([torch.arange(len(labels))[fold::FOLDS] for fold in range(FOLDS)])
+    voted = torch.empty(len(labels), classes)
+    for fold in range(FOLDS):  # rows of the result stand fold by fold
+        seen = given.clone()
+        seen[fold::FOLDS] = 0
+        voted[rows % FOLDS == fold] = votes(seen, neighbors, prior, ROUNDS[1])[fold::FOLDS]
+    truths, by_exponent = labels[rows], []
+    for exponent in vote_rounds.EXPONENTS:
+        beliefs = tempered(voted, exponent)
+        halves = []
+        for k in range(len(rows)):
+            other = torch.arange(len(rows)) % 2 != k % 2
+            matrix = fitted_noise_matrix(beliefs[other], truths[other]) if k < 2 else halves[k % 2][1]
+            halves.append((math.log(float(beliefs[k] @ matrix[:, truths[k]])), matrix))
+        by_exponent.append([value for value, _ in halves])
+    expected = max(by_exponent, key=sum)
+    torch.testing.assert_close(found[1], torch.tensor(expected), atol=1e-4, rtol=1e-4)
+
+
+def test_its_own_label_does_not_help_to_foretell_it() -> None:
+    # With labels drawn at random nothing can be foretold, however often a vote comes back to where it came from.
+    labels = torch.randint(4, (400,), generator=torch.Generator().manual_seed(1))
+    neighbors = (torch.arange(400).unsqueeze(1) // 4 * 4 + torch.arange(4)) % 400  # groups of four, all mutual
+    found = hidden_log_likelihoods(soft_labels(labels, 4), labels, neighbors, class_prior(labels, 4))
+    assert (found.mean(1) < -math.log(4) + 0.02).all()
+
+
+def test_weak_votes_in_clear_neighbourhoods_are_passed_on_often() -> None:
+    _, labels, neighbors = clusters(5, 200, 0.95, 0.85)
+    assert asked(labels, neighbors, 5) > USUAL
+
+
+def test_votes_are_passed_on_seldom_where_classes_border_on_each_other_everywhere() -> None:
+    places = torch.arange(1000)  # on a circle, its classes in stretches of 12
+    labels = places // 12 % 5
+    neighbors = (places.unsqueeze(1) + torch.tensor([-5, -4, -3, -2, -1, 1, 2, 3, 4, 5])) % 1000
+    assert asked(labels, neighbors, 5) < USUAL
+
+
+def test_the_usual_rounds_where_labels_cannot_tell() -> None:
+    _, labels, neighbors = clusters(3, 20, 1.0, 0.0)  # every number of rounds foretells all
+    assert asked(labels, neighbors, 3) == USUAL
+    unlabelled = torch.full((60,), -1)
+    assert asked(unlabelled, neighbors, 3) == USUAL
+    one = unlabelled.clone()
+    one[7] = 1
+    assert asked(one, neighbors, 3) == USUAL
+
+
+def test_no_more_labels_are_hidden_than_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, labels, neighbors = clusters(3, 50, 0.9, 0.2)
+    labels[::3] = -1  # 100 labels, folds of 20
+    monkeypatch.setattr(vote_rounds, "ENOUGH", 30)
+    found = hidden_log_likelihoods(soft_labels(labels, 3), labels, neighbors, class_prior(labels, 3))
+    assert found.shape == (len(ROUNDS), 40)
+
+
+def test_the_labels_are_left_as_they_were() -> None:
+    _, labels, neighbors = clusters(3, 20, 0.9, 0.2)
+    given = soft_labels(labels, 3)
+    before = given.clone()
+    best_rounds(given, labels, neighbors, class_prior(labels, 3))
+    assert torch.equal(given, before)
