@@ -1,6 +1,6 @@
 """How much faster a run is on several GPUs of one machine than on one, stage by stage and from end to end.
 
-    python benchmarks/scaling.py --data-dir DIR-WITH-CIFAR-10 --out docs/results/scaling.json    (two GPUs, 6 minutes)
+    python benchmarks/scaling.py --data-dir DIR-WITH-CIFAR-10 --out docs/results/scaling.json    (two GPUs, 8 minutes)
     python benchmarks/scaling.py --sections 32 --out docs/results/scaling.json                   (replaces this section)
     python benchmarks/scaling.py --device cpu --toy --out toy.json                               (tries this script out)
 
@@ -227,7 +227,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--sections", nargs="+", choices=SECTIONS, default=[])
     parser.add_argument("--data-dir", type=Path, help="where CIFAR-10 lies; without it no accuracy is measured")
-    parser.add_argument("--limit", type=float, default=350.0, help="seconds in all")
+    parser.add_argument("--limit", type=float, default=500.0, help="seconds in all")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--toy", action="store_true", help="tiny sizes, to try out this script")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
