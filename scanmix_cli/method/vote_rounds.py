@@ -41,10 +41,7 @@ def hidden_log_likelihoods(given: Tensor, labels: Tensor, neighbors: Tensor, pri
     rows: list[Tensor] = []
     for fold in range(FOLDS):
         hidden = known[fold::FOLDS]
-        own = given[hidden]
-        given[hidden] = 0  # and back: of a large set the table is not held twice
-        result, kept = balance(neighbor_mean(given, neighbors), prior), []
-        given[hidden] = own
+        result, kept = balance(_mean_without(hidden, given, neighbors), prior), []
         for done in range(1, max(ROUNDS) + 1):
             result = passed_on(result, neighbors, prior)
             if done in ROUNDS:
@@ -55,6 +52,17 @@ def hidden_log_likelihoods(given: Tensor, labels: Tensor, neighbors: Tensor, pri
             break
     truths = labels[torch.cat(rows)]
     return torch.stack([_foretold(voted, truths) for voted in torch.cat(votes, 1)])
+
+
+def _mean_without(hidden: Tensor, given: Tensor, neighbors: Tensor) -> Tensor:
+    """`neighbor_mean` of given (N, C) where rows `hidden` int64 (H,) have no vote; the table, large for many images, is
+    changed for it and back, not copied."""
+    own = given[hidden]
+    given[hidden] = 0
+    try:
+        return neighbor_mean(given, neighbors)
+    finally:
+        given[hidden] = own
 
 
 def _foretold(voted: Tensor, labels: Tensor) -> Tensor:

@@ -91,9 +91,17 @@ def test_no_more_labels_are_hidden_than_are_needed(monkeypatch: pytest.MonkeyPat
     assert found.shape == (len(ROUNDS), 40)
 
 
-def test_the_labels_are_left_as_they_were() -> None:
+def test_the_labels_are_left_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
     _, labels, neighbors = clusters(3, 20, 0.9, 0.2)
     given = soft_labels(labels, 3)
     before = given.clone()
     best_rounds(given, labels, neighbors, class_prior(labels, 3))
+    assert torch.equal(given, before)
+
+    def short_of_memory(*_: Tensor) -> Tensor:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(vote_rounds, "neighbor_mean", short_of_memory)
+    with pytest.raises(torch.OutOfMemoryError):
+        best_rounds(given, labels, neighbors, class_prior(labels, 3))
     assert torch.equal(given, before)
