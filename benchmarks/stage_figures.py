@@ -23,7 +23,7 @@ from scanmix_cli.bench.markdown import NOTHING, decimal, percent, table
 from scanmix_cli.errors import DataError, ScanmixError
 from scanmix_cli.files import write_text
 
-HEADER = ("noise", "method", "seed", "kNN", "SCAN", "warm-up", "EM epochs", "last", "minutes")
+HEADER = ("noise", "method", "seed", "kNN", "SCAN", "warm-up", "EM epochs", "last", "minutes", "date")
 CURVE = ("epoch", "clean precision", "clean recall", "test accuracy")
 INTRODUCTION = """# CIFAR-10: stage by stage
 
@@ -69,6 +69,7 @@ def stage_row(cell: dict[str, Any], metrics: pd.DataFrame, clustered: float | No
         str(int((metrics["stage"] == "scanmix").sum())) if (metrics["stage"] == "scanmix").any() else NOTHING,
         percent(cell["last"]),
         f"{cell['minutes']:.1f}",
+        cell["date"][:10],
     ]
 
 

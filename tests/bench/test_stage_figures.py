@@ -41,8 +41,8 @@ def test_stages_and_curve(script: ModuleType, tmp_path: Path) -> None:
     put(tmp_path, "stage,epoch,seconds\nscan,1,2\n", method="scan", last=0.65)
     script.main([str(tmp_path), "--every", "2", "--out", str(tmp_path / "page.md")])
     lines = (tmp_path / "page.md").read_text().splitlines()
-    assert "| sym 0.9 | scanmix | 0 | 77.20 | 65.00 | 70.00 | 3 | 72.50 | 6.2 |" in lines
-    assert "| sym 0.9 | scan | 0 | - | 65.00 | - | - | 65.00 | 6.2 |" in lines
+    assert "| sym 0.9 | scanmix | 0 | 77.20 | 65.00 | 70.00 | 3 | 72.50 | 6.2 | 2026-11-28 |" in lines
+    assert "| sym 0.9 | scan | 0 | - | 65.00 | - | - | 65.00 | 6.2 | 2026-11-28 |" in lines
     curve = [line.strip("| ").split(" | ") for line in lines[-3:]]
     rows = [("1", "0.900", "0.400", "71.00"), ("2", "0.800", "0.500", "72.00"), ("3", "0.700", "0.600", "73.00")]
     assert curve == [list(row) for row in rows]

@@ -83,12 +83,13 @@ def test_the_usual_rounds_where_labels_cannot_tell() -> None:
     assert asked(one, neighbors, 3) == USUAL
 
 
-def test_no_more_labels_are_hidden_than_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("enough", "asked_of"), [(30, 40), (20, 20), (7, 10), (5, 5)])
+def test_no_more_labels_are_hidden_than_are_needed(enough: int, asked_of: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _, labels, neighbors = clusters(3, 50, 0.9, 0.2)
     labels[::3] = -1  # 100 labels, folds of 20
-    monkeypatch.setattr(vote_rounds, "ENOUGH", 30)
+    monkeypatch.setattr(vote_rounds, "ENOUGH", enough)
     found = hidden_log_likelihoods(soft_labels(labels, 3), labels, neighbors, class_prior(labels, 3))
-    assert found.shape == (len(ROUNDS), 40)
+    assert found.shape == (len(ROUNDS), asked_of)
 
 
 def test_the_labels_are_left_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
