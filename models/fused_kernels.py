@@ -23,7 +23,7 @@ def reduce_moments(x, shift, sums, rows, tiles, TILE: tl.constexpr, C: tl.conste
     center = tl.load(shift + channel).to(tl.float32)[None, :]
     total = tl.zeros([TILE, C], tl.float32)
     square = tl.zeros([TILE, C], tl.float32)
-    for tile in range(part, tiles, parts):
+    for tile in tl.range(part, tiles, parts, num_stages=3):  # loads ahead of sums
         row = (tiles - 1 - tile) * TILE
         inside = (row + tl.arange(0, TILE) < rows)[:, None]
         start = (group * rows + row).to(tl.int64) * C
@@ -136,7 +136,7 @@ def reduce_gradients(  # type: ignore[no-untyped-def]
         residual_mean = tl.load(residual_affine + (2 * groups + group) * C + channel)[None, :]
         residual_inverse = tl.load(residual_affine + (3 * groups + group) * C + channel)[None, :]
         residual_product = tl.zeros([TILE, C], tl.float32)
-    for tile in range(part, tiles, parts):
+    for tile in tl.range(part, tiles, parts, num_stages=3):  # loads ahead of sums
         row = (tiles - 1 - tile) * TILE
         inside = (row + tl.arange(0, TILE) < rows)[:, None]
         start = (group * rows + row).to(tl.int64) * C

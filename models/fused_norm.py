@@ -18,7 +18,7 @@ from . import fused_kernels as kernels
 from .norm_sync import is_synced
 
 TILE_ELEMENTS = 4096  # values a program holds at a time
-PROGRAMS_PER_PROCESSOR = 4  # of a reduction, on each streaming multiprocessor
+PROGRAMS_PER_PROCESSOR = 2  # of a reduction, on each streaming multiprocessor
 WARPS, WARPS_OF_TWO_NORMS = 4, 8
 FINISH = {"PARTS": 256, "CHANNELS": 8, "num_warps": 8}
 ADD_NOTHING, ADD_RESIDUAL, ADD_NORMALISED = 0, 1, 2

@@ -1,8 +1,8 @@
 """How far neighbours' votes should be passed on, asked of the labels themselves.
 
-Passed on often, weak votes add up where neighbours are mostly of one class, and mix the classes where they are not. A
-fifth of the labels is hidden at a time and foretold by the votes of the others: the right number of rounds foretells
-hidden labels best, whether they are right or wrong. No true label is needed. N images, C classes, K neighbours.
+Passed on, weak votes add up where neighbours are mostly of one class, and mix the classes where they are not. A fifth
+of the labels is hidden at a time and foretold by the votes of the others: the right number of rounds foretells hidden
+labels best, whether they are right or wrong. No true label is needed. N images, C classes, K neighbours.
 """
 
 import torch
@@ -10,8 +10,8 @@ from torch import Tensor
 
 from scanmix_cli.method.beliefs import balance, fitted_noise_matrix, neighbor_mean, passed_on, tempered
 
-USUAL = 3  # rounds, unless others foretell hidden labels better by more than chance
-ROUNDS = (1, 2, USUAL, 5, 8)
+USUAL = 3  # rounds, unless fewer foretell hidden labels better by more than chance
+ROUNDS = (1, 2, USUAL)  # more make votes of a few labels surer than networks learn well from
 FOLDS = 5  # of the labels one is hidden at a time
 ENOUGH = 10_000  # hidden labels: of more some are left out, fewer than twice as many are asked
 EXPONENTS = (0.5, 1.0, 2.0)  # votes may be surer or less sure than they should be
