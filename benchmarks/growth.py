@@ -50,8 +50,7 @@ def epochs(bench: Bench) -> Iterator[tuple[str, Callable[[], float]]]:
             step.epoch(rows, bench.everything, posterior, 9.0)
 
     def clustering(rows: torch.Tensor) -> None:
-        assert loop.clustering is not None
-        loop.clustering.epoch(rows, [bench.images.labels] * 2)
+        loop.clustering[0].epoch(rows, [bench.images.labels] * 2)
 
     yield "MixMatch", lambda: once(bench, lambda: mixmatch(clean), lambda: mixmatch(clean[:few]))
     yield "clustering", lambda: once(bench, lambda: clustering(bench.everything), lambda: clustering(clean[:few]))

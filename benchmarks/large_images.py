@@ -78,17 +78,16 @@ def moco_step(large: Large, profile: Profile, batch: int) -> tuple[float, int, i
 
 def em_step(large: Large, profile: Profile, batch: int) -> tuple[float, int, int]:
     """The semi-supervised step of batch + batch pictures, two views each, with all its guesses."""
-    context = Stopwatch(large.bench.compute, 0)
-    profile = replace(profile, mixmatch=replace(profile.mixmatch, batch_size=batch))
+    context, steps = Stopwatch(large.bench.compute, 0), max(len(large.pixels) // 2 // batch, 1)
+    profile = replace(profile, mixmatch=replace(profile.mixmatch, batch_size=batch, steps=steps))
     nets = [scanmix_net(profile.backbone, CLASSES, context, k) for k in (1, 2)]
     images = large.images(profile)
     rows = torch.arange(len(images), device=images.labels.device)
     loop = EMLoop([make_learner(net, profile, context) for net in nets], images, None, profile, context)
-    labelled = rows[: max(len(rows) // 2 // batch, 1) * batch]
+    labelled = rows[: steps * batch]
     posterior = torch.full((len(rows),), 0.5, device=rows.device)
     seconds = large.bench.time(lambda: loop.semi_steps[0].epoch(labelled, rows, posterior, 9.0))
     trained = 4 if profile.mixmatch.mix_unlabelled else 2
-    steps = max(len(labelled) // batch, 1)
     return seconds / steps, trained * batch, (3 * trained + 6) * batch
 
 

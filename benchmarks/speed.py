@@ -158,9 +158,8 @@ def clustering(bench: Bench) -> dict:
     def seconds_a_step(loop: EMLoop, batch: int) -> float:
         anchors = bench.everything[: (2 if bench.toy else 40) * batch]
         predictions = [bench.images.labels] * 2
-        assert loop.clustering is not None
-        pair = loop.clustering
-        return bench.time(lambda: pair.epoch(anchors, predictions)) * batch / len(anchors) / 2
+        (both,) = loop.clustering
+        return bench.time(lambda: both.epoch(anchors, predictions)) * batch / len(anchors) / 2
 
     for batch in bench.batches(128, 512):
         for noise, view in ((LOW_NOISE, "weak"), (HIGH_NOISE, "strong")):
@@ -175,8 +174,7 @@ def clustering(bench: Bench) -> dict:
 def plainly(bench: Bench, semi: int, clustering: int, measure: Callable[[EMLoop], float]) -> float:
     """`measure` of a loop without what makes steps fast: fp32, plain norms, no recording; pixels stay on the device."""
     loop = em_loop(bench, LOW_NOISE, Compute(bench.compute.device, "fp32"), semi, clustering)
-    assert loop.clustering is not None
-    for step in (*loop.semi_steps, loop.clustering):
+    for step in (*loop.semi_steps, *loop.clustering):
         step.captured = step.step
     with plain_norms():
         return measure(loop)

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 
 _apart: ContextVar[bool] = ContextVar("apart", default=False)
+_group: Any = None  # of processes that share a batch; None: all. Not a context variable: backward has its own threads
 
 
 class SyncedNorm(nn.SyncBatchNorm):
@@ -38,6 +39,7 @@ class SyncedNorm(nn.SyncBatchNorm):
     def _normalised(self, x: Tensor) -> Tensor:
         synced = is_synced(self)
         if synced and x.is_cuda:
+            self.process_group = _group
             return super().forward(x)
         if self.training:
             self.num_batches_tracked += 1
@@ -50,7 +52,7 @@ class SyncedNorm(nn.SyncBatchNorm):
     def _on_cpu(self, x: Tensor) -> Tensor:
         dims = [0, *range(2, x.dim())]
         shape = [1, -1, *[1] * (x.dim() - 2)]
-        count = x.numel() // x.shape[1] * dist.get_world_size()
+        count = x.numel() // x.shape[1] * processes()
         mean = _Total.apply(x.float().sum(dims)) / count
         away = x.float() - mean.view(shape)
         var = _Total.apply(away.square().sum(dims)) / count
@@ -67,20 +69,29 @@ class _Total(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor) -> Tensor:
         total = values.clone()
-        dist.all_reduce(total)
+        add_up(total)
         return total
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         total = gradient.clone()
-        dist.all_reduce(total)
+        add_up(total)
         return total
 
 
+def processes() -> int:
+    """Number of processes that share a batch."""
+    return dist.get_world_size(_group) if dist.is_available() and dist.is_initialized() else 1
+
+
+def add_up(sums: Tensor) -> None:
+    """Add up `sums` over the processes that share a batch, in place."""
+    dist.all_reduce(sums, group=_group)
+
+
 def is_synced(norm: nn.Module) -> bool:
-    """Whether this norm's next batch gets statistics over all processes."""
-    together = dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
-    return isinstance(norm, SyncedNorm) and norm.training and together and not _apart.get()
+    """Whether this norm's next batch gets statistics over all processes that share it."""
+    return isinstance(norm, SyncedNorm) and norm.training and processes() > 1 and not _apart.get()
 
 
 def synchronise_norms(network: nn.Module) -> None:
@@ -105,3 +116,14 @@ def statistics_per_process() -> Iterator[None]:
         yield
     finally:
         _apart.reset(token)
+
+
+@contextmanager
+def batches_shared_in(group: Any) -> Iterator[None]:
+    """Within it a batch is shared by the processes of a `torch.distributed` group, not by all."""
+    global _group
+    before, _group = _group, group
+    try:
+        yield
+    finally:
+        _group = before

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from scanmix_cli.engine.parallel import world
+from scanmix_cli.engine.parallel import is_shared
 
 Step = Callable[..., Tensor]
 EAGER_CALLS = 3  # real steps before recording: they fill optimiser state and choose convolution algorithms
@@ -43,10 +43,10 @@ class CapturedStep:
                 self._record(inputs)
             except RuntimeError as error:
                 # A recording has memory of its own: what fits once may not fit twice. And not every NCCL is recordable.
-                self.recordable = not (_short_of_memory(error) or world() > 1)
+                self.recordable = not (_short_of_memory(error) or is_shared())
                 if self.recordable:
                     raise
-                if world() > 1:
+                if is_shared():
                     reason = str(error).strip().partition("\n")[0][:200]
                     warnings.warn(f"steps are not recorded and slower: {type(error).__name__}: {reason}", stacklevel=2)
             self.prepared(time.monotonic() - self.began)
@@ -75,7 +75,7 @@ class CapturedStep:
         graph.register_generator_state(self.generator)
         torch.cuda.synchronize()
         # The thread in which NCCL watches earlier messages may ask the device at any time.
-        mode = "thread_local" if world() > 1 else "global"
+        mode = "thread_local" if is_shared() else "global"
         with torch.cuda.graph(graph, capture_error_mode=mode):
             self.output = self.step(*self.inputs)
         self.graph = graph

@@ -4,6 +4,8 @@ Every process holds the same networks, the same random state and takes the same 
 numbers for the whole batch, sends this process's share of the images through the network, gathers the outputs and works
 out the loss of the whole batch, the same number everywhere; gradients are summed. So a run is the same, to rounding,
 whatever the number of processes, and a checkpoint does not depend on it. One process, the writer, writes all files.
+Pieces of work that have nothing to do with each other may be done by a team of processes each (`in_team`): within it
+the team is all there is.
 
 In a process that runs alone every function here hands back what it was given.
 """
@@ -14,7 +16,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -30,21 +32,28 @@ Value = TypeVar("Value")
 STEP_TIMEOUT = timedelta(minutes=30)  # longest wait for another process within a stage
 HOST_TIMEOUT = timedelta(days=2)  # while the writer decodes, judges or writes
 _host: Any = None  # for Python objects, on the CPU
+_team: Any = None  # within `in_team` the processes of this one's team, else all
+_teams: dict[int, list[Any]] = {}  # by their number
+
+
+def is_shared() -> bool:
+    """Whether other processes share the run, be it in other teams."""
+    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
 
 
 def world() -> int:
-    """Number of processes that share the run."""
-    return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
+    """Number of processes that share the work."""
+    return dist.get_world_size(_team) if is_shared() else 1
 
 
 def rank() -> int:
     """Number of this process, from 0."""
-    return dist.get_rank() if world() > 1 else 0
+    return dist.get_rank(_team) if is_shared() else 0
 
 
 def is_writer() -> bool:
     """Whether this is the one process that writes files and shows progress."""
-    return rank() == 0
+    return not is_shared() or dist.get_rank() == 0
 
 
 def divisible(count: int) -> int:
@@ -85,7 +94,7 @@ class _Gather(torch.autograd.Function):
 def _everything(values: Tensor) -> Tensor:
     """(n, ...) of each process, one after another."""
     everything = values.new_empty((world() * len(values), *values.shape[1:]))
-    dist.all_gather(list(everything.chunk(world())), values.contiguous())
+    dist.all_gather(list(everything.chunk(world())), values.contiguous(), group=_team)
     return everything
 
 
@@ -106,24 +115,60 @@ def sum_gradients(parameters: Iterable[torch.nn.Parameter]) -> None:
     if world() == 1 or not gradients:
         return
     message = torch.cat([gradient.flatten() for gradient in gradients])
-    dist.all_reduce(message)
+    dist.all_reduce(message, group=_team)
     sums = message.split([gradient.numel() for gradient in gradients])
     torch._foreach_copy_(gradients, [total.view(one.shape) for total, one in zip(sums, gradients, strict=True)])
 
 
-def agree(tensors: Iterable[Tensor]) -> None:
-    """Overwrite tensors by the writer's: where arithmetic may round differently from one process to another."""
+def agree(tensors: Iterable[Tensor], first: int = 0) -> None:
+    """Overwrite tensors by those of process `first`, the writer unless said otherwise: where arithmetic may round
+    differently from one process to another."""
     if world() > 1:
         for values in tensors:
             whole = values.contiguous()
-            dist.broadcast(whole, src=0)
+            dist.broadcast(whole, group=_team, group_src=first)
             values.copy_(whole)
+
+
+def can_be_teams(count: int) -> bool:
+    """Whether the processes make `count` teams of one size."""
+    return count > 1 and _team is None and world() > 1 and world() % count == 0
+
+
+@contextmanager
+def in_team(count: int) -> Iterator[tuple[int, Any]]:
+    """Within it, this process works with those of its team alone, one of `count` as `can_be_teams` allows: the first
+    processes are team 0. Gives the team's number and its `torch.distributed` group. `from_writer` has to wait."""
+    global _team
+    size = world() // count
+    if count not in _teams:
+        backend = dist.get_backend()
+        _teams[count] = [
+            dist.new_group(list(range(k * size, (k + 1) * size)), backend=backend, timeout=STEP_TIMEOUT)
+            for k in range(count)
+        ]
+    own = rank() // size
+    _team = _teams[count][own]
+    try:
+        yield own, _team
+    finally:
+        _team = None
+
+
+def from_teams(value: Value, tensors: Sequence[Iterable[Tensor]]) -> list[Value]:
+    """What every team's first process found, by team; `tensors` of each team are overwritten by those of its own."""
+    size, values = world() // len(tensors), [value] * world()
+    dist.all_gather_object(values, value, group=_host)
+    for number, changed in enumerate(tensors):
+        agree(changed, first=number * size)
+    return values[::size]
 
 
 def from_writer(compute: Callable[[], Value]) -> Value:
     """What the writer computes, in every process; an error that a user can mend is raised in all of them."""
-    if world() == 1:
+    if not is_shared():
         return compute()
+    assert _team is None
     answer: list[Any] = [None, None]
     if is_writer():
         try:
@@ -189,6 +234,7 @@ def leave() -> None:
         from_writer(lambda: None)
         gc.collect()  # recorded steps hold on to the connection
         dist.destroy_process_group()
+        _teams.clear()
         _host = None
 
 

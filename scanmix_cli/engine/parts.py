@@ -9,7 +9,7 @@ from torch import Tensor
 
 from scanmix_cli.engine.capture import CapturedStep, Step
 from scanmix_cli.engine.descent import WHOLE, Part
-from scanmix_cli.engine.parallel import world
+from scanmix_cli.engine.parallel import is_shared
 from scanmix_cli.errors import RunError
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ class PartedStep:
         while True:
             parts = self.context.relief.parts.get(self.name, 1)
             try:
-                return self.captured(*inputs) if parts == 1 or world() > 1 else self._in_parts(inputs, parts)
+                return self.captured(*inputs) if parts == 1 or is_shared() else self._in_parts(inputs, parts)
             except RuntimeError as error:
-                if world() > 1 or not is_out_of_memory(error):
+                if is_shared() or not is_out_of_memory(error):
                     raise
             self._halve(len(inputs[0]), parts)
 

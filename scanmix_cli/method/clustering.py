@@ -20,8 +20,8 @@ from scanmix_cli.method.settings import ClusteringSettings
 from scanmix_cli.models.norm_act import forward_groups
 
 
-class ClusteringPair:
-    """The steps of both learners, which have nothing to do with each other: taken together, side by side on a GPU."""
+class ClusteringSteps:
+    """The steps of a learner, or of both, which have nothing to do with each other: taken side by side on a GPU."""
 
     def __init__(
         self,
@@ -45,13 +45,15 @@ class ClusteringPair:
         for step, predictions in zip(self.steps, peer_predictions, strict=True):
             step.learner.net.train()
             orders += step.draw(rows, predictions)
-        total = torch.zeros(2, device=self.context.device)
+        total = torch.zeros(len(self.steps), device=self.context.device)
         for inputs in self.images.feed(*orders):
             total += self.captured(*inputs)
         return {"loss_clustering": (total[0] / len(orders[0])).item()}
 
     def step(self, *pixels: Tensor) -> Tensor:
-        """One gradient step of each learner on its images and their partners, (B, 3, H, W) each; losses (2,)."""
+        """One gradient step of each learner on its images and their partners, (B, 3, H, W) each; losses (learners,)."""
+        if len(self.steps) == 1:
+            return self.steps[0].step(*pixels).unsqueeze(0)
         first, second = self.steps
         losses = side_by_side(
             self.context.device,

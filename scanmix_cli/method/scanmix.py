@@ -5,6 +5,7 @@ predicted alike. M-step: the semi-supervised step, then the clustering step, for
 learns from what its peer selected. Without a clustering part this is DivideMix.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,7 +16,7 @@ from torch import Tensor
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.parallel import from_writer, is_writer
 from scanmix_cli.evidence.evidence import Evidence, View
-from scanmix_cli.method.clustering import ClusteringPair
+from scanmix_cli.method.clustering import ClusteringSteps
 from scanmix_cli.method.em_view import EMView
 from scanmix_cli.method.gate import apply_gate, estimated_noise
 from scanmix_cli.method.images import ImageSet, forward_all
@@ -27,6 +28,7 @@ from scanmix_cli.method.neighbors import mine_neighbors
 from scanmix_cli.method.networks import set_rate
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.method.split import divide, rescue_classes, select_clean
+from scanmix_cli.method.teams import each_apart
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,12 @@ class EMLoop:
             MixMatchStep(learner, peer, images, profile.mixmatch, context)
             for learner, peer in zip(learners, peers, strict=True)
         ]
-        self.clustering: ClusteringPair | None = None
+        self.clustering: list[ClusteringSteps] = []
         if profile.clustering is not None and neighbors is not None:
-            self.clustering = ClusteringPair(learners, images, neighbors, profile.clustering, context)
+            together = [[learner] for learner in learners] if profile.order == "parallel" else [learners]
+            self.clustering = [
+                ClusteringSteps(some, images, neighbors, profile.clustering, context) for some in together
+            ]
 
     def look(self) -> list[Outlook]:
         """Both networks' view of every image."""
@@ -153,26 +158,35 @@ class EMLoop:
 
     def train_semi_supervised(self, epoch: float, divisions: list[Division], rows: np.ndarray) -> dict[str, float]:
         """Both networks, each with the division of its peer; returns the losses of the first."""
-        results = []
         for learner in self.learners:
             self._start_stage(learner.optimizer, semi_rate(self.profile.mixmatch, epoch))
             refresh_frozen(learner)
-        for step, division in zip(self.semi_steps, reversed(divisions), strict=True):
+
+        def train(k: int) -> dict[str, float]:
+            division = divisions[1 - k]
             clean, noisy = self._rows(division.clean), self._rows(rows & ~division.clean)
             posterior = torch.from_numpy(division.posterior).float().to(self.context.device)
-            results.append(step.epoch(clean, noisy, posterior, epoch))
-        return results[0]
+            return self.semi_steps[k].epoch(clean, noisy, posterior, epoch)
+
+        return self._apart(train) if self.profile.order == "parallel" else [train(0), train(1)][0]
 
     def train_clustering(self, outlooks: list[Outlook], rows: np.ndarray) -> dict[str, float]:
         """Both networks, each with the neighbour filter of its peer; returns the loss of the first."""
-        if self.clustering is None or self.profile.clustering is None:
+        if not self.clustering or self.profile.clustering is None:
             return {}
         chosen = self._rows(rows)
         if not rows.all():
-            self._mine_within(chosen, self.clustering)
+            self._mine_within(chosen)
         for learner in self.learners:
             self._start_stage(learner.cluster_optimizer, self.profile.clustering.learning_rate)
-        return self.clustering.epoch(chosen, [peer.predictions for peer in reversed(outlooks)])
+        peers = [outlook.predictions for outlook in reversed(outlooks)]
+        if self.profile.order == "parallel":
+            return self._apart(lambda k: self.clustering[k].epoch(chosen, [peers[k]]))
+        return self.clustering[0].epoch(chosen, peers)
+
+    def _apart(self, train: Callable[[int], dict[str, float]]) -> dict[str, float]:
+        """Both networks, each from where its peer was at the start; returns the losses of the first."""
+        return each_apart(train, [learner.net for learner in self.learners], self.context)[0]
 
     def _start_stage(self, optimizer: torch.optim.Optimizer, rate: float) -> None:
         """Set the rate; with parallel networks also forget the momentum, as the release does: there each stage runs in
@@ -183,12 +197,12 @@ class EMLoop:
                 if (momentum := state.get("momentum_buffer")) is not None:
                     momentum.zero_()
 
-    def _mine_within(self, rows: Tensor, clustering: ClusteringPair) -> None:
+    def _mine_within(self, rows: Tensor) -> None:
         """Neighbours inside the epoch's subset, from current features (Clothing1M; paper, implementation details)."""
         net, settings = self.learners[0].net, self.profile.neighbors
         features = forward_all(net.features, net, self.images.subset(rows), self.context)
         found = mine_neighbors(torch.nn.functional.normalize(features, dim=1), settings.count, settings.include_self)
-        for step in clustering.steps:
+        for step in (step for steps in self.clustering for step in steps.steps):
             step.neighbors[rows, : found.shape[1]] = rows[found]
 
     def _rows(self, mask: np.ndarray) -> Tensor:

@@ -100,6 +100,7 @@ LARGE = replace(
     mixmatch=replace(GPU.mixmatch, batch_size=64, view="weak-web", guess_view="", prior="given"),
     clustering=ClusteringSettings(batch_size=128, steps=50, learning_rate=1e-5, view="weak-web"),
     beliefs=None,
+    order="parallel",  # two GPUs train one network each
 )
 
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +36,7 @@ from scanmix_cli.method.scanmix import run_em_loop
 from scanmix_cli.method.settings import BeliefSettings
 from scanmix_cli.method.simclr import train_simclr
 from scanmix_cli.method.student import make_student
+from scanmix_cli.method.teams import each_apart
 from scanmix_cli.method.warmup import warm_up
 from scanmix_cli.profiles.official import OFFICIAL
 
@@ -121,14 +123,19 @@ def warmup() -> dict[str, Tensor]:
     return weights(learner.net) | history(context)
 
 
-def em_loop() -> dict[str, Tensor]:
-    """One epoch: the mixtures, the semi-supervised step, the clustering step."""
-    context, profile = toy_context(), toy_profile(1)
+def em_loop(order: Literal["sequential", "parallel"] = "sequential", epochs: int = 1) -> dict[str, Tensor]:
+    """The mixtures, the semi-supervised step, the clustering step."""
+    context, profile = toy_context(), replace(toy_profile(epochs), order=order)
     nets = [scanmix_net("small", IMAGES.classes, context, k) for k in (1, 2)]
     learners = [make_learner(net, profile, context) for net in nets]
     neighbors = (torch.arange(len(IMAGES)).unsqueeze(1) + torch.arange(4)) % len(IMAGES)
     run_em_loop(learners, IMAGES, neighbors, profile, Monitor(), context)
     return weights(nets[0]) | {f"second {name}": value for name, value in weights(nets[1]).items()} | history(context)
+
+
+def teams() -> dict[str, Tensor]:
+    """Networks trained apart, by half of the processes each; in the second epoch on what the first exchanged."""
+    return em_loop("parallel", epochs=2)
 
 
 def beliefs() -> dict[str, Tensor]:
@@ -152,12 +159,23 @@ def whole_run() -> dict[str, Tensor]:
     return found | {"final": torch.from_numpy(evidence.final_probability), "neighbors": outcome.neighbors.float()}
 
 
-PARTS = (gathered, norms, simclr, moco, scan, warmup, em_loop, beliefs, whole_run)
-PARTS_OF_MANY = (gathered, norms, whole_run)  # what more than two processes are tried with
+PARTS = (gathered, norms, simclr, moco, scan, warmup, em_loop, teams, beliefs, whole_run)
+PARTS_OF_MANY = (gathered, norms, teams, whole_run)  # what more than two processes are tried with
 
 
 def everything() -> dict[str, dict[str, Tensor]]:
     return {part.__name__: part() for part in (PARTS if parallel.world() <= 2 else PARTS_OF_MANY)}
+
+
+def trained_apart() -> dict[str, list[int]]:
+    """Which of two networks this process trains, and by how many processes each network is trained."""
+    trained: list[int] = []
+
+    def work(k: int) -> int:
+        trained.append(k)
+        return parallel.world()
+
+    return {"processes": each_apart(work, [nn.Linear(1, 1), nn.Linear(1, 1)], toy_context()), "trained": trained}
 
 
 def messages() -> list[str]:
@@ -188,7 +206,7 @@ def work(rank: int, count: int, port: int, folder: Path) -> None:
     place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     os.environ.update({name: str(value) for name, value in place.items()})
     with parallel.joined("cpu"):
-        own = {"parts": everything(), "messages": messages()}
+        own = {"parts": everything(), "messages": messages(), "apart": trained_apart()}
         torch.save(own, folder / f"{rank}.pt")
 
 

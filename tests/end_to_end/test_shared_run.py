@@ -60,6 +60,13 @@ def test_all_processes_hold_the_same(shared: list[dict]) -> None:
             assert not [name for name, value in tensors.items() if not torch.equal(value, writer[name])], part
 
 
+def test_half_of_the_processes_train_one_network_and_half_the_other(shared: list[dict]) -> None:
+    half = len(shared) // 2
+    assert [own["apart"] for own in shared] == [
+        {"processes": [half, half], "trained": [rank // half]} for rank in range(len(shared))
+    ]
+
+
 def test_what_one_process_finds_wrong_is_said_in_all_of_them(shared: list[dict]) -> None:
     count = len(shared)
     other = [f"process 2 of {count} has other data (set 1) than process 0 (set 0); give all of them the same"]

@@ -11,7 +11,7 @@ from toy_runs import CLASSES, shrink, toy_context, toy_images, toy_profile, trai
 from scanmix_cli.engine.context import Context
 from scanmix_cli.method import methods, mixmatch
 from scanmix_cli.method import scanmix as loop_module
-from scanmix_cli.method.clustering import ClusteringPair, ClusteringStep
+from scanmix_cli.method.clustering import ClusteringStep, ClusteringSteps
 from scanmix_cli.method.elr import ElrStep
 from scanmix_cli.method.gate import estimated_noise
 from scanmix_cli.method.learner import Learner, Outlook, look, make_learner
@@ -58,15 +58,46 @@ def test_each_network_learns_from_its_peers_split(monkeypatch: pytest.MonkeyPatc
 def test_each_network_clusters_under_its_peers_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[int]] = []
 
-    def record(_: ClusteringPair, __: torch.Tensor, peers: list[torch.Tensor]) -> dict:
+    def record(_: ClusteringSteps, __: torch.Tensor, peers: list[torch.Tensor]) -> dict:
         seen.extend(peer.tolist() for peer in peers)
         return {}
 
-    monkeypatch.setattr(ClusteringPair, "epoch", record)
+    monkeypatch.setattr(ClusteringSteps, "epoch", record)
     loop = make_loop()
     outlooks = [replace(outlook, predictions=torch.full((24,), k)) for k, outlook in enumerate(loop.look())]
     loop.train_clustering(outlooks, np.ones(24, dtype=bool))
     assert seen == [[1] * 24, [0] * 24]
+    make_loop(replace(toy_profile(), order="parallel")).train_clustering(outlooks, np.ones(24, dtype=bool))
+    assert seen == [[1] * 24, [0] * 24] * 2
+
+
+def test_in_parallel_order_a_network_comes_out_the_same_whatever_its_peer_learned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows, epoch = np.ones(24, dtype=bool), MixMatchStep.epoch
+    clustering = ClusteringSteps.epoch
+
+    def second_after(trained: list[bool]) -> dict[str, torch.Tensor]:
+        """The second network after an epoch in which the first one is trained or not."""
+        loop = make_loop(replace(toy_profile(), order="parallel"))
+        first = loop.learners[0]
+
+        def semi(step: MixMatchStep, *arguments: object) -> dict[str, float]:
+            return epoch(step, *arguments) if trained[step.learner is not first] else {}  # type: ignore[arg-type]
+
+        def cluster(steps: ClusteringSteps, *arguments: object) -> dict[str, float]:
+            return clustering(steps, *arguments) if trained[steps.steps[0].learner is not first] else {}  # type: ignore[arg-type]
+
+        monkeypatch.setattr(MixMatchStep, "epoch", semi)
+        monkeypatch.setattr(ClusteringSteps, "epoch", cluster)
+        outlooks = loop.look()
+        loop.train_semi_supervised(0, loop.divide(outlooks, rows), rows)
+        loop.train_clustering(outlooks, rows)
+        return loop.learners[1].net.state_dict()
+
+    both, alone, none = second_after([True, True]), second_after([False, True]), second_after([False, False])
+    assert all(torch.equal(both[name], value) for name, value in alone.items())
+    assert any(not torch.equal(both[name], value) for name, value in none.items())
 
 
 def test_clustering_step_draws_no_partner_that_the_peer_sees_in_another_class(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,12 +133,12 @@ def test_each_step_runs_at_its_own_rate(profile: Profile, monkeypatch: pytest.Mo
         rates["semi"].append(self.learner.optimizer.param_groups[0]["lr"])
         return {}
 
-    def clustering(self: ClusteringPair, *_: object) -> dict:
+    def clustering(self: ClusteringSteps, *_: object) -> dict:
         rates["clustering"] += [step.learner.cluster_optimizer.param_groups[0]["lr"] for step in self.steps]
         return {}
 
     monkeypatch.setattr(MixMatchStep, "epoch", semi)
-    monkeypatch.setattr(ClusteringPair, "epoch", clustering)
+    monkeypatch.setattr(ClusteringSteps, "epoch", clustering)
     assert profile.clustering is not None
     profile = replace(
         profile,
@@ -140,8 +171,7 @@ def test_what_the_gate_decides_reaches_both_steps(
     loop_module.run_em_loop(pair(RELEASED, context), IMAGES, NEIGHBORS, RELEASED, Monitor(), context)
     (loop,) = seen
     assert [step.view.name for step in loop.semi_steps] == [view] * 2
-    assert loop.clustering is not None
-    assert [step.view.name for step in loop.clustering.steps] == [view] * 2
+    assert [step.view.name for steps in loop.clustering for step in steps.steps] == [view] * 2
     assert loop.profile.clustering is not None
     assert loop.profile.clustering.learning_rate == rate
 

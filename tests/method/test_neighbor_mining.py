@@ -12,7 +12,7 @@ from scanmix_cli.engine.context import Context
 from scanmix_cli.method import clustering
 from scanmix_cli.method import neighbors as mining
 from scanmix_cli.method.bound import keep_links
-from scanmix_cli.method.clustering import ClusteringPair
+from scanmix_cli.method.clustering import ClusteringSteps
 from scanmix_cli.method.learner import make_learner
 from scanmix_cli.method.neighbors import mine_neighbors, vote_accuracy
 from scanmix_cli.method.networks import scanmix_net
@@ -97,7 +97,7 @@ def test_clustering_step_filters_by_the_peers_predictions(monkeypatch: pytest.Mo
     assert profile.clustering is not None
     learners = [make_learner(scanmix_net("small", 3, context, k), profile, context) for k in (1, 2)]
     neighbors = torch.randint(0, 64, (64, 6), generator=generator())
-    pair = ClusteringPair(learners, images, neighbors, profile.clustering, context)
+    pair = ClusteringSteps(learners, images, neighbors, profile.clustering, context)
     peers = [torch.arange(64) % 2, torch.arange(64) % 3]
     allowed: list[torch.Tensor] = []
 
@@ -120,8 +120,7 @@ def test_a_subset_of_an_epoch_has_neighbors_inside_itself() -> None:
     loop = EMLoop(learners, images, mined, profile, context)
     rows = np.arange(64) % 3 != 0
     loop.train_clustering(loop.look(), rows)
-    assert loop.clustering is not None
-    for step in loop.clustering.steps:
+    for step in [step for steps in loop.clustering for step in steps.steps]:
         assert rows[step.neighbors[torch.from_numpy(rows)].numpy()].all()
         assert torch.equal(step.neighbors[~torch.from_numpy(rows)], mined[~torch.from_numpy(rows)])
     assert torch.equal(mined, before), "the neighbours of the run stay as mined"
@@ -134,7 +133,7 @@ def test_clustering_step_passes_over_all_images_unless_limited(steps: int, expec
     learners = [make_learner(scanmix_net("small", 3, context, k), profile, context) for k in (1, 2)]
     neighbors = torch.arange(64).unsqueeze(1)
     settings = replace(profile.clustering, batch_size=16, steps=steps)
-    pair = ClusteringPair(learners, toy_images(), neighbors, settings, context)
+    pair = ClusteringSteps(learners, toy_images(), neighbors, settings, context)
     seen: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def record(first: torch.Tensor, _: torch.Tensor, second: torch.Tensor, __: torch.Tensor) -> torch.Tensor:

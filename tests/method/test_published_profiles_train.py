@@ -8,7 +8,7 @@ import pytest
 import torch
 from toy_runs import shrink, toy_context, toy_images, train
 
-from scanmix_cli.method.clustering import ClusteringPair
+from scanmix_cli.method.clustering import ClusteringSteps
 from scanmix_cli.method.mixmatch import MixMatchStep
 from scanmix_cli.profiles.official import OFFICIAL
 from scanmix_cli.profiles.paper import PAPER
@@ -38,13 +38,13 @@ def test_clothing1m_draws_a_fresh_subset_each_epoch(monkeypatch: pytest.MonkeyPa
     assert profile.mixmatch.epoch_images == 24
     trained: list[set[int]] = []
     clustered: list[set[int]] = []
-    semi, clustering = MixMatchStep.epoch, ClusteringPair.epoch
+    semi, clustering = MixMatchStep.epoch, ClusteringSteps.epoch
 
     def semi_epoch(self: MixMatchStep, clean: torch.Tensor, noisy: torch.Tensor, *rest: object) -> dict[str, float]:
         trained.append(set(clean.tolist()) | set(noisy.tolist()))
         return semi(self, clean, noisy, *rest)  # type: ignore[arg-type]
 
-    def clustering_epoch(self: ClusteringPair, rows: torch.Tensor, peers: list[torch.Tensor]) -> dict[str, float]:
+    def clustering_epoch(self: ClusteringSteps, rows: torch.Tensor, peers: list[torch.Tensor]) -> dict[str, float]:
         for step in self.steps:
             clustered.append(set(rows.tolist()))
             assert set(step.neighbors[rows].flatten().tolist()) <= clustered[-1], (
@@ -53,7 +53,7 @@ def test_clothing1m_draws_a_fresh_subset_each_epoch(monkeypatch: pytest.MonkeyPa
         return clustering(self, rows, peers)
 
     monkeypatch.setattr(MixMatchStep, "epoch", semi_epoch)
-    monkeypatch.setattr(ClusteringPair, "epoch", clustering_epoch)
+    monkeypatch.setattr(ClusteringSteps, "epoch", clustering_epoch)
     outcome = train("scanmix", profile, toy_images(32))
     assert [len(rows) for rows in trained] == [24] * 4
     assert trained == clustered

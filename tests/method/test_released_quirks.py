@@ -8,7 +8,7 @@ from scanmix_cli.models.network import ScanMixNet
 from toy_runs import CLASSES, shrink, toy_context, toy_images
 
 from scanmix_cli.engine.context import Context
-from scanmix_cli.method.clustering import ClusteringPair, ClusteringStep
+from scanmix_cli.method.clustering import ClusteringStep, ClusteringSteps
 from scanmix_cli.method.learner import Learner, make_learner, refresh_frozen
 from scanmix_cli.method.mixmatch import MixMatchStep
 from scanmix_cli.method.monitor import Monitor
@@ -103,9 +103,8 @@ def test_zeroed_gradients_let_the_class_head_decay_in_the_clustering_step() -> N
     head = loop.learners[0].net.class_head
     start = head.weight.detach().clone()
     loop.learners[0].cluster_optimizer.param_groups[0]["lr"] = 0.02
-    assert loop.clustering is not None
     for _ in range(3):
-        loop.clustering.step(*PIXELS, *PIXELS)
+        loop.clustering[0].step(*PIXELS, *PIXELS)
     torch.testing.assert_close(head.weight.detach(), decayed(start, 3, 0.02), atol=1e-7, rtol=1e-6)
 
 
@@ -118,8 +117,7 @@ def test_otherwise_each_step_leaves_the_other_head_alone(shared: bool, legacy: b
     semi_step(loop, steps=3)
     assert same(net.cluster_head, kept)
     class_head = weights(net.class_head)
-    assert loop.clustering is not None
-    loop.clustering.step(*PIXELS, *PIXELS)
+    loop.clustering[0].step(*PIXELS, *PIXELS)
     assert same(net.class_head, class_head)
     assert not same(net.cluster_head, kept), "its own head does learn"
 
@@ -210,13 +208,13 @@ def test_parallel_networks_start_every_stage_without_momentum(order: str, monkey
         note(self.learner.optimizer)
         return {}
 
-    def clustering_epoch(self: ClusteringPair, *_: object) -> dict[str, float]:
+    def clustering_epoch(self: ClusteringSteps, *_: object) -> dict[str, float]:
         for step in self.steps:
             note(step.learner.cluster_optimizer)
         return {}
 
     monkeypatch.setattr(MixMatchStep, "epoch", semi_epoch)
-    monkeypatch.setattr(ClusteringPair, "epoch", clustering_epoch)
+    monkeypatch.setattr(ClusteringSteps, "epoch", clustering_epoch)
     loop.train_semi_supervised(1, loop.divide(outlooks, rows), rows)
     loop.train_clustering(outlooks, rows)
     assert len(kept) > 40
