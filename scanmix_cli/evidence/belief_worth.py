@@ -13,6 +13,7 @@ from scanmix_cli.evidence.noise_model import softmax
 
 GOOD, WEAK = 1.6, 0.6  # exponents of mean beliefs in good and in weak features
 ASSURED, UNSURE = 0.72, 0.6  # assurance from which they count as good, and up to which as weak
+TILT = 0.2  # of the exponent's logarithm in good features, from the median image to the most doubtful
 DOUBT = 1.5  # the factor by which an exponent may be off
 SUREST, FEWEST = 0.05, 20  # the surest share of the images, at least so many
 MOST = 0.5  # of the surest name the given label, or that sign says nothing
@@ -27,6 +28,12 @@ def goodness(beliefs: np.ndarray, labels: np.ndarray) -> float:
 def worth(good: float) -> float:
     """The exponent of mean beliefs in features of this goodness."""
     return float(WEAK * (GOOD / WEAK) ** good)
+
+
+def tilted(evidence: np.ndarray, ambiguity: np.ndarray, tilt: float) -> np.ndarray:
+    """Log-beliefs float32 (K, n, C) times exp(-tilt ambiguity): the doubtful count less, the sure more; ambiguity
+    float32 (n,) in -1..1."""
+    return evidence * np.exp(-np.float32(tilt) * ambiguity)[:, None] if tilt else evidence
 
 
 def assurance(beliefs: np.ndarray, labels: np.ndarray) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scanmix_cli.evidence.belief_worth import DOUBT, goodness, leaning, worth
+from scanmix_cli.evidence.belief_worth import DOUBT, TILT, goodness, leaning, tilted, worth
 from scanmix_cli.evidence.image_noise import confusion, follows_image
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.noise_rate import Z
@@ -38,6 +38,7 @@ class Fitted:
     rate_error: float  # its standard error: what the likelihood leaves open, and half the gap to the next reading
     none_wrong: bool  # that no label is wrong explains the labels as well
     follows_image: bool = False  # doubtful images are labelled wrong more often
+    tilt: float = 0.0  # by which beliefs about doubtful images count less, `belief_worth.tilted`
 
 
 def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
@@ -52,7 +53,7 @@ def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
     fitted = _fit_beliefs(full) if witnesses.beliefs else _fit_witnesses(witnesses, rows, full)
     if fitted.rate >= least:
         return fitted
-    model = _settled(fitted.model, least, full)
+    model = _settled(fitted.model, least, _tilted(full, fitted.tilt))
     return replace(fitted, model=model, rate=least, rate_error=UNKNOWN * least, none_wrong=False)
 
 
@@ -97,27 +98,38 @@ def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted
     return Fitted(final, loose.stiffness < EVEN, rate, error, none_wrong, loose.sloped)
 
 
-def _fit_beliefs(data: Data) -> Fitted:
+def _fit_beliefs(plain: Data) -> Fitted:
     """Beliefs are taken at their word, for what it is worth (`belief_worth`): the image's own label had no part in
     them, and a sure classifier with wrong labels explains even noise no better than a vague one with right labels.
 
     Half the difference that a weight DOUBT times smaller or larger makes is part of the error. Where wrong labels
-    follow the image (`image_noise`), beliefs count as they are and the confusion of classes half.
+    follow the image (`image_noise`), beliefs count as they are and the confusion of classes half. Elsewhere those about
+    doubtful images count less if that foretells the given labels clearly better: what beliefs are unsure of is their
+    own doubt before it is a label's.
     """
-    features, labels, _ = data
-    good = goodness(np.exp(features[0]), labels)
-    words = (worth(good) / DOUBT, worth(good), worth(good) * DOUBT)
-    firsts = [_first_fit(*data, word=word, lean=leaning(features[0], labels, word, good)) for word in words]
-    free = _freedom(firsts[1], data)
-    freed = [replace(first, stiffness=free.stiffness, sloped=free.sloped) for first in firsts]
+    features, labels, _ = plain
+    good, follows = goodness(np.exp(features[0]), labels), follows_image(features[0], labels)
+    word = worth(good)
+
+    def first(data: Data, word: float) -> NoiseModel:
+        return _first_fit(*data, word=word, lean=leaning(data[0][0], labels, word, good))
+
+    tilt, data, middle = 0.0, plain, first(plain, word)
+    if good and not follows:
+        doubting = _tilted(plain, TILT * good)
+        doubted = first(doubting, word)
+        if _clearly(_foretold(doubted, doubting), _foretold(middle, plain)):
+            tilt, data, middle = TILT * good, doubting, doubted
+    firsts = [first(data, word / DOUBT), middle, first(data, word * DOUBT)]
+    freest = _freedom(middle, data)
+    freed = [replace(one, stiffness=freest.stiffness, sloped=freest.sloped) for one in firsts]
     fits = [_refitted(model, data, LAST) for model in freed]
     lower, rate, upper = (_expected_rate(fit, *data) for fit in fits)
     error, none_wrong = _spread_of_rate(fits[1], data)
     gap = max(abs(rate - lower), abs(upper - rate))
-    fitted = Fitted(
-        fits[1], fits[1].stiffness < EVEN, rate, float(np.hypot(error, gap / 2)), none_wrong, fits[1].sloped
-    )
-    if none_wrong or not follows_image(features[0], labels):
+    error, free = float(np.hypot(error, gap / 2)), fits[1].stiffness < EVEN
+    fitted = Fitted(fits[1], free, rate, error, none_wrong, fits[1].sloped, tilt)
+    if none_wrong or not follows:
         return fitted
     model = NoiseModel.of_confusion(confusion(softmax(features[0]), labels), HALF)
     half = _expected_rate(model, *data)
@@ -193,8 +205,18 @@ def _unseen(model: NoiseModel, data: Data) -> np.ndarray:
         if not seen.any() or seen.all():
             continue
         fit = _refitted(model, (features[:, seen], labels[seen], ambiguity[seen]), 80)
-        result[~seen] = np.log(fit.explain(features[:, ~seen], labels[~seen], ambiguity[~seen])[3])
+        result[~seen] = _foretold(fit, (features[:, ~seen], labels[~seen], ambiguity[~seen]))
     return result
+
+
+def _foretold(model: NoiseModel, data: Data) -> np.ndarray:
+    """float64 (n,): log-likelihood of every given label."""
+    return np.log(model.explain(*data)[3])
+
+
+def _tilted(data: Data, tilt: float) -> Data:
+    features, labels, ambiguity = data
+    return tilted(features, ambiguity, tilt), labels, ambiguity
 
 
 def _clearly(better: np.ndarray, before: np.ndarray) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 
 from scanmix_cli.errors import RunError
 from scanmix_cli.evidence import scores
+from scanmix_cli.evidence.belief_worth import tilted
 from scanmix_cli.evidence.class_quality import ClassSums, Overlap, is_ambiguous
 from scanmix_cli.evidence.evidence import Evidence
 from scanmix_cli.evidence.fitting import Fitted, fit_noise
@@ -131,7 +132,7 @@ def _truth(witnesses: Witnesses, fitted: Fitted | None) -> tuple[np.ndarray, np.
     ambiguity, believed = witnesses.ambiguity(), scores.support(labels).astype(np.float32)
     few = min(fitted.rate, FEW)
     for rows in scores.blocks(np.arange(len(labels)), witnesses.mean.shape[1]):
-        features, given = witnesses.full(rows), labels[rows]
+        features, given = tilted(witnesses.full(rows), ambiguity[rows], fitted.tilt), labels[rows]
         known = given >= 0
         seen = model.classes_of(features)
         truth[rows], ambiguous[rows] = seen, is_ambiguous(seen)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from test_noise_model import calibration_error, even, pairwise, simulated
 
-from scanmix_cli.evidence.belief_worth import GOOD, WEAK, assurance, goodness, leaning, worth
+from scanmix_cli.evidence.belief_worth import GOOD, TILT, WEAK, assurance, goodness, leaning, tilted, worth
 from scanmix_cli.evidence.evidence import Evidence, View
+from scanmix_cli.evidence.fitting import fit_noise
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.verdicts import judge
+from scanmix_cli.evidence.witnesses import Witnesses
 
 
 def on_beliefs(evidence: Evidence, labels: np.ndarray, weight: float = GOOD) -> Evidence:
@@ -83,3 +85,26 @@ def test_a_word_holds_the_weight_of_a_witness() -> None:
     ]
     assert weights[0] < 0.75
     assert weights[1] == pytest.approx(1, abs=0.1)
+
+
+def test_beliefs_about_doubtful_images_count_less_and_about_clear_ones_more() -> None:
+    """An image in the middle keeps its log-beliefs; with a tilt of log 2 the clearest count twice, the most doubtful
+    half."""
+    evidence = np.array([[[-1.0, -2.0], [-3.0, -4.0], [-6.0, 0.0]]], np.float32)
+    clear_to_doubtful = np.array([-1, 0, 1], np.float32)
+    found = tilted(evidence, clear_to_doubtful, np.log(2))
+    np.testing.assert_allclose(found, [[[-2, -4], [-3, -4], [-3, 0]]], rtol=1e-6)
+    assert tilted(evidence, clear_to_doubtful, 0.0) is evidence
+
+
+@pytest.mark.parametrize(("tilt", "found"), [(0.0, 0.0), (1.2, TILT)])
+def test_doubt_is_the_beliefs_own_where_that_foretells_the_labels(tilt: float, found: float) -> None:
+    """Right labels, drawn from beliefs that are right as they are, or the less right the more doubtful the image."""
+    generator = np.random.default_rng(0)
+    shown = softmax(12 / GOOD * generator.normal(size=(4_000, 5)))
+    first = Witnesses(shown, shown, np.zeros(4_000, int), None, beliefs=True)
+    probabilities = softmax(GOOD * tilted(np.log(shown), first.ambiguity(), tilt))
+    labels = (probabilities.cumsum(1) < generator.random((4_000, 1))).sum(1).clip(0, 4)
+    fitted = fit_noise(Witnesses(shown, shown, labels, None, beliefs=True), seed=0)
+    assert fitted.tilt == found
+    assert fitted.rate < 0.005, "with beliefs alike in all images .018 of the second set"
