@@ -52,7 +52,7 @@ def views_per_second(net: nn.Module, pixels: Tensor, device: torch.device, worke
         while True:
             for first, second in loader:
                 views = torch.cat([first, second]).to(device, non_blocking=True)
-                loss = nt_xent(*net(views).chunk(2), temperature=0.1)
+                loss = nt_xent(net(views).chunk(2), temperature=0.1)
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()

@@ -65,7 +65,7 @@ def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
         inner = next(part for part in typing.get_args(hint) if part is not type(None))
         return None if value is False and inner is not bool else _typed(inner, value, where, base)
     if typing.get_origin(hint) is typing.Literal:
-        if value not in typing.get_args(hint):
+        if (type(value), value) not in [(type(one), one) for one in typing.get_args(hint)]:  # 2.0 is not 2
             raise SettingsError(f"{where} must be one of {', '.join(map(str, typing.get_args(hint)))}; got {value!r}")
         return value
     if dataclasses.is_dataclass(hint):

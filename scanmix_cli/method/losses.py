@@ -5,6 +5,7 @@ SCAN (Van Gansbeke et al. 2020), DivideMix (Li et al. 2020), ELR (Liu et al. 202
 """
 
 import math
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -13,29 +14,25 @@ from torch import Tensor
 SMALLEST = 1e-8  # floor inside logarithms of probabilities
 
 
-def nt_xent(
-    first: Tensor, second: Tensor, temperature: float, symmetric: bool = False, decoupled: bool = False
-) -> Tensor:
-    """Contrastive loss of SimCLR over two views, (B, D) each and L2-normalised; scalar.
+def nt_xent(views: Sequence[Tensor], temperature: float, symmetric: bool = False, decoupled: bool = False) -> Tensor:
+    """Contrastive loss of SimCLR over two or more views, (B, D) each and L2-normalised; scalar.
 
-    Each anchor is compared with all 2B - 1 other outputs. `symmetric=False` takes only first views as anchors
-    (the release of ScanMix); `symmetric=True` averages over both views (SimCLR, Eq. 1). `decoupled=True` leaves the
-    partner out of the outputs that it is compared with (decoupled contrastive learning, Yeh et al. 2022), so that a
-    pair that is close already does not weaken the push from all others.
+    Each anchor is compared with another view of its image and with all views of other images; the mean over all such
+    pairs. `symmetric=False` takes only first views as anchors (the release of ScanMix); `symmetric=True` averages over
+    all views (SimCLR, Eq. 1). `decoupled=True` leaves the partner out of the outputs that it is compared with
+    (decoupled contrastive learning, Yeh et al. 2022), so that a pair that is close already does not weaken the push
+    from all others.
     """
-    first, second = first.float(), second.float()
-    batch = len(first)
-    everything = torch.cat([first, second])
-    anchors = everything if symmetric else first
-    logits = anchors @ everything.T / temperature
-    own = torch.arange(len(anchors), device=first.device)
-    logits = logits.masked_fill(F.one_hot(own, 2 * batch).bool(), float("-inf"))
-    partner = (own + batch) % (2 * batch)
-    if not decoupled:
-        return F.cross_entropy(logits, partner)
-    close = logits.gather(1, partner.unsqueeze(1)).squeeze(1)
-    others = logits.masked_fill(F.one_hot(partner, 2 * batch).bool(), float("-inf"))
-    return (others.logsumexp(1) - close).mean()
+    count, batch = len(views), len(views[0])
+    outputs = torch.cat([view.float() for view in views])
+    anchors = outputs if symmetric else outputs[:batch]
+    logits = anchors @ outputs.T / temperature
+    place = torch.arange(len(outputs), device=outputs.device)
+    image, view = place[: len(anchors), None] % batch, place[: len(anchors), None] // batch
+    others = logits.masked_fill(image == place % batch, float("-inf")).logsumexp(1, keepdim=True)
+    close = logits.gather(1, image + place[::batch])  # (anchors, views)
+    loss = others - close if decoupled else torch.logaddexp(others, close) - close
+    return (loss * (view != place[:count])).sum() / (len(anchors) * (count - 1))
 
 
 def info_nce(queries: Tensor, keys: Tensor, queue: Tensor, temperature: float) -> Tensor:

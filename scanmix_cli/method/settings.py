@@ -20,6 +20,7 @@ class ContrastiveSettings:
     objective: Literal["simclr", "moco"] = "simclr"
     epochs: int = 500
     batch_size: PositiveInt = 512
+    views: Literal[2, 4, 8] = 2  # SimCLR only: so many of every image of a batch
     learning_rate: float = 0.4
     final_rate_share: float = 0.001  # cosine schedule ends at learning_rate times this
     rising_steps: int = 0  # SimCLR only: the rate rises linearly over so many first steps

@@ -1,4 +1,4 @@
-"""Stage A1, small images: SimCLR pre-training (NT-Xent, Chen et al. 2020)."""
+"""Stage A1, small images: SimCLR pre-training (NT-Xent, Chen et al. 2020), with two or more views of every image."""
 
 import torch
 from torch import Tensor
@@ -18,12 +18,12 @@ def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSet
     view = Augmentation(images, settings.view, context, crop=settings.crop)
 
     def step(pixels: Tensor) -> Tensor:
-        """One gradient step on images (B, 3, H, W), two views each; returns the loss."""
-        inputs = view(torch.cat([pixels, pixels]), parts=2)
+        """One gradient step on images (B, 3, H, W), some views each; returns the loss."""
+        inputs = view(torch.cat([pixels] * settings.views), parts=settings.views)
         with context.compute.autocast():
             outputs = net(inputs)
-        first, second = gather(outputs, parts=2).chunk(2)
-        loss = nt_xent(first, second, settings.temperature, settings.symmetric, settings.decoupled)
+        seen = gather(outputs, parts=settings.views).chunk(settings.views)
+        loss = nt_xent(seen, settings.temperature, settings.symmetric, settings.decoupled)
         context.descend(loss, optimizer)
         return loss.detach()
 

@@ -87,7 +87,8 @@ def stage_seconds(profile: Profile, facts: DataFacts, cost: float) -> dict[str, 
     if profile.contrastive is not None:
         used = min(drawn, profile.contrastive.max_images or n)
         size = profile.contrastive.crop**SMALL_VIEWS
-        passes[profile.contrastive.objective] = 2.0 * size * used * profile.contrastive.epochs
+        seen = size * profile.contrastive.views * used
+        passes[profile.contrastive.objective] = seen * profile.contrastive.epochs
     if profile.beliefs is not None:
         views = 2.0 * drawn + 3 * FORWARD_SHARE * n  # trained on; looked at, with the statistics before
         passes["scanmix"] = profile.beliefs.networks * views * profile.beliefs.epochs

@@ -76,6 +76,8 @@ def test_keys_left_out_come_from_the_defaults() -> None:
         ({"mixmatch": {"alpha": float("inf")}}, "mixmatch: alpha must be a finite number; got inf"),
         ({"order": "paralel"}, "order must be one of sequential, parallel; got 'paralel'"),
         ({"warmup": {"scope": 1}}, "warmup: scope must be one of head, network; got 1"),
+        ({"contrastive": {"views": 3}}, "contrastive: views must be one of 2, 4, 8; got 3"),
+        ({"contrastive": {"views": 2.0}}, "contrastive: views must be one of 2, 4, 8; got 2.0"),
         ({"contrastive": True}, "contrastive must be a table of settings; got True"),
     ],
 )

@@ -20,36 +20,54 @@ def generator() -> torch.Generator:
 def test_released_nt_xent_has_the_first_views_as_anchors() -> None:
     # at t = 0.5 each first view sees its partner at 0.6 / t, the other second view at 0.8 / t, the other first at 0
     expected = log(exp(1.2) + exp(1.6) + exp(0.0)) - 1.2
-    assert nt_xent(FIRST, SECOND, 0.5).item() == pytest.approx(expected, abs=1e-6)
+    assert nt_xent((FIRST, SECOND), 0.5).item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_symmetric_nt_xent_has_both_views_as_anchors() -> None:
     first = log(exp(1.2) + exp(1.6) + exp(0.0)) - 1.2
     second = log(exp(1.2) + exp(1.6) + exp(1.92)) - 1.2  # the two second views have the inner product 0.96
-    assert nt_xent(FIRST, SECOND, 0.5, symmetric=True).item() == pytest.approx((first + second) / 2, abs=1e-6)
+    assert nt_xent((FIRST, SECOND), 0.5, symmetric=True).item() == pytest.approx((first + second) / 2, abs=1e-6)
 
 
 def test_symmetric_nt_xent_does_not_care_which_view_comes_first() -> None:
     views = torch.nn.functional.normalize(torch.randn(2, 6, 8, generator=generator()), dim=2)
-    forward, backward = nt_xent(views[0], views[1], 0.1, True), nt_xent(views[1], views[0], 0.1, True)
+    forward, backward = nt_xent((views[0], views[1]), 0.1, True), nt_xent((views[1], views[0]), 0.1, True)
     assert forward.item() == pytest.approx(backward.item(), abs=1e-6)
-    released = [nt_xent(views[0], views[1], 0.1).item(), nt_xent(views[1], views[0], 0.1).item()]
+    released = [nt_xent((views[0], views[1]), 0.1).item(), nt_xent((views[1], views[0]), 0.1).item()]
     assert forward.item() == pytest.approx(sum(released) / 2, abs=1e-6)
 
 
 def test_decoupled_nt_xent_leaves_the_partner_out_of_the_comparison() -> None:
     first = log(exp(1.6) + exp(0.0)) - 1.2
     second = log(exp(1.6) + exp(1.92)) - 1.2
-    assert nt_xent(FIRST, SECOND, 0.5, decoupled=True).item() == pytest.approx(first, abs=1e-6)
-    both = nt_xent(FIRST, SECOND, 0.5, symmetric=True, decoupled=True).item()
+    assert nt_xent((FIRST, SECOND), 0.5, decoupled=True).item() == pytest.approx(first, abs=1e-6)
+    both = nt_xent((FIRST, SECOND), 0.5, symmetric=True, decoupled=True).item()
     assert both == pytest.approx((first + second) / 2, abs=1e-6)
+
+
+def test_with_more_views_each_pair_of_an_image_is_compared_with_all_views_of_the_others() -> None:
+    # At t = 1 the anchor (1, 0) has partners at 0.6 and 0 and the other image's views at 0, 0.8, 1
+    third = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    others = exp(0.0) + exp(0.8) + exp(1.0)
+    of_first_image = (log(others + exp(0.6)) - 0.6 + log(others + exp(0.0)) - 0.0) / 2
+    # the anchor (0, 1) has partners at 0.6 and 0 and the other image's at 0, 0.8, 1: the same by symmetry
+    assert nt_xent((FIRST, SECOND, third), 1.0).item() == pytest.approx(of_first_image, abs=1e-6)
+    decoupled = (log(others) - 0.6 + log(others) - 0.0) / 2
+    assert nt_xent((FIRST, SECOND, third), 1.0, decoupled=True).item() == pytest.approx(decoupled, abs=1e-6)
+    # second views: (0.6, 0.8) has partners at 0.6 and 0.8, others at 0.8, 0.96, 0.6; third views as the first ones
+    others_of_second = exp(0.8) + exp(0.96) + exp(0.6)
+    second = (log(others_of_second + exp(0.6)) - 0.6 + log(others_of_second + exp(0.8)) - 0.8) / 2
+    others_of_third = exp(1.0) + exp(0.6) + exp(0.0)
+    last = (log(others_of_third + exp(0.0)) - 0.0 + log(others_of_third + exp(0.8)) - 0.8) / 2
+    expected = (of_first_image + second + last) / 3
+    assert nt_xent((FIRST, SECOND, third), 1.0, symmetric=True).item() == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("decoupled", [False, True])
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_nt_xent_stays_finite_at_a_tiny_temperature(symmetric: bool, decoupled: bool) -> None:
     first = FIRST.clone().requires_grad_()
-    loss = nt_xent(first, SECOND, 1e-4, symmetric, decoupled)
+    loss = nt_xent((first, SECOND), 1e-4, symmetric, decoupled)
     loss.backward()
     assert loss.isfinite()
     assert first.grad is not None

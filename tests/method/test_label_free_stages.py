@@ -157,18 +157,18 @@ def test_simclr_uses_the_profiles_temperature_and_form(monkeypatch: pytest.Monke
     seen: list[tuple[object, ...]] = []
     original = simclr.nt_xent
 
-    def record(first: torch.Tensor, second: torch.Tensor, *rest: object) -> torch.Tensor:
-        seen.append(rest)
-        return original(first, second, *rest)  # type: ignore[arg-type]
+    def record(views: tuple[torch.Tensor, ...], *rest: object) -> torch.Tensor:
+        seen.append((len(views), *rest))
+        return original(views, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(simclr, "nt_xent", record)
-    for symmetric, decoupled in ((False, False), (True, False), (True, True)):
+    for views, symmetric, decoupled in ((2, False, False), (2, True, False), (4, True, True)):
         context, settings = toy_context(), toy_profile().contrastive
         assert settings is not None
-        form = {"temperature": 0.25, "symmetric": symmetric, "decoupled": decoupled}
+        form = {"views": views, "temperature": 0.25, "symmetric": symmetric, "decoupled": decoupled}
         settings = replace(settings, epochs=1, batch_size=8, **form)
         simclr.train_simclr(contrastive_net("small", context), toy_images(8), settings, context)
-    assert seen == [(0.25, False, False), (0.25, True, False), (0.25, True, True)]
+    assert seen == [(2, 0.25, False, False), (2, 0.25, True, False), (4, 0.25, True, True)]
 
 
 def test_moco_queues_its_keys_and_lets_the_key_network_follow(monkeypatch: pytest.MonkeyPatch) -> None:

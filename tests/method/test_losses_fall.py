@@ -27,9 +27,9 @@ def unit(net: nn.Module, inputs: Tensor) -> Tensor:
 
 
 LOSSES: dict[str, Loss] = {
-    "nt-xent, released": lambda net: losses.nt_xent(unit(net, INPUTS), unit(net, OTHERS), 0.1),
-    "nt-xent, decoupled": lambda net: losses.nt_xent(unit(net, INPUTS), unit(net, OTHERS), 0.1, True, True),
-    "nt-xent, symmetric": lambda net: losses.nt_xent(unit(net, INPUTS), unit(net, OTHERS), 0.1, True),
+    "nt-xent, released": lambda net: losses.nt_xent((unit(net, INPUTS), unit(net, OTHERS)), 0.1),
+    "nt-xent, decoupled": lambda net: losses.nt_xent((unit(net, INPUTS), unit(net, OTHERS)), 0.1, True, True),
+    "nt-xent, symmetric": lambda net: losses.nt_xent((unit(net, INPUTS), unit(net, OTHERS)), 0.1, True),
     "info-nce": lambda net: losses.info_nce(unit(net, INPUTS), unit(net, OTHERS).detach(), QUEUE, 0.2),
     "consistency": lambda net: losses.consistency(net(INPUTS), net(OTHERS)),
     "entropy": lambda net: -losses.mean_entropy(net(INPUTS) + ONE_SIDED),
