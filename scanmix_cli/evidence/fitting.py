@@ -8,6 +8,7 @@ from scanmix_cli.evidence.belief_worth import DOUBT, TILT, goodness, leaning, ti
 from scanmix_cli.evidence.image_noise import confusion, follows_image
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.noise_rate import Z
+from scanmix_cli.evidence.plain_errors import least_wrong
 from scanmix_cli.evidence.witnesses import Witnesses
 from scanmix_cli.streams import stream
 
@@ -39,6 +40,7 @@ class Fitted:
     none_wrong: bool  # that no label is wrong explains the labels as well
     follows_image: bool = False  # doubtful images are labelled wrong more often
     tilt: float = 0.0  # by which beliefs about doubtful images count less, `belief_worth.tilted`
+    least: float = 0.0  # so many labels are wrong at least, whatever beliefs are worth
 
 
 def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
@@ -50,7 +52,13 @@ def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
     rows = _sample(witnesses, stream(seed))
     labels, ambiguity = witnesses.labels[rows], witnesses.ambiguity()[rows]
     full = (witnesses.full(rows), labels, ambiguity)
-    fitted = _fit_beliefs(full) if witnesses.beliefs else _fit_witnesses(witnesses, rows, full)
+    if witnesses.beliefs:
+        fitted = _fit_beliefs(full)
+        if not fitted.none_wrong:
+            plain = least_wrong(witnesses.mean, witnesses.labels, witnesses.ambiguity())
+            fitted = replace(fitted, least=goodness(np.exp(full[0][0]), labels) * plain)
+    else:
+        fitted = _fit_witnesses(witnesses, rows, full)
     if fitted.rate >= least:
         return fitted
     model = _settled(fitted.model, least, _tilted(full, fitted.tilt))

@@ -1,6 +1,6 @@
 """How many labels of the set are wrong: an estimate with an interval."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,15 +21,19 @@ class NoiseRate:
 NOTHING_KNOWN = NoiseRate(0.0, 0.0, 1.0)
 
 
-def estimate_noise_rate(p_mislabeled: np.ndarray, model_error: float, none_wrong: bool) -> NoiseRate:
+def estimate_noise_rate(
+    p_mislabeled: np.ndarray, model_error: float, none_wrong: bool, least: float = 0.0
+) -> NoiseRate:
     """Mean of p_mislabeled float (n,), interval by a normal approximation.
 
     Two variances add up: sum of p (1 - p) / n^2, what is still open about these n labels, and that of the model, whose
     standard error is model_error. Where "no label is wrong" explains the labels as well (none_wrong) it reaches down to
-    0. Without a labelled image nothing is known: 0 with the interval 0..1.
+    0. Where a share `least` is known to be wrong at least, the low end is no lower, nor above the estimate. Without a
+    labelled image nothing is known: 0 with the interval 0..1.
     """
     total, open_cases = float(p_mislabeled.sum()), float((p_mislabeled * (1 - p_mislabeled)).sum())
-    return _of_sums(len(p_mislabeled), total, open_cases, model_error, none_wrong)
+    rate = _of_sums(len(p_mislabeled), total, open_cases, model_error, none_wrong)
+    return replace(rate, low=max(rate.low, min(least, rate.estimate)))
 
 
 def _of_sums(n: int, total: float, open_cases: float, model_error: float, none_wrong: bool) -> NoiseRate:

@@ -18,6 +18,7 @@ KEEP, RELABEL, REVIEW, DROP = "keep", "relabel", "review", "drop"
 SURE = 0.8  # probability of the suggested label from which it may be taken over without a look
 PRECISION = 0.8  # of the labels called an issue this share at least is expected to be wrong
 DOUBTFUL = 0.05  # below this share of wrong labels they may be nearly all right
+BACKED = 0.5  # share of the estimate from which plain errors vouch for it
 FEW = 0.1  # rate of wrong labels, at most, that is assumed of classes too small to be learned
 PAIRS = 20  # confusions kept
 
@@ -86,7 +87,7 @@ def judge(
     counts = count_truth(labels, truth)
     rank = scores.ranks(p_mislabeled, labelled)
     rate, by_class = _rates(p_mislabeled, labels, truth.shape[1], fitted)
-    cautious = _cautious(p_mislabeled, rate, evidence.beliefs)
+    cautious = _cautious(p_mislabeled, rate, evidence.beliefs, 0.0 if fitted is None else fitted.least)
     issue = issues(p_mislabeled, rank, threshold) & issues(cautious, rank, threshold)
     suggested = suggest(labels, truth, issue)
     p_suggested = truth[np.arange(len(truth)), suggested].astype(np.float64)
@@ -161,18 +162,21 @@ def _rates(
     error = 0.0 if fitted is None else error_of_model(float(own.mean()), fitted.rate, fitted.rate_error)
     none_wrong = fitted is not None and fitted.none_wrong
     by_class = class_noise_rates(p_mislabeled, labels, classes, error, none_wrong)
-    return estimate_noise_rate(own, error, none_wrong), by_class
+    least = 0.0 if fitted is None else fitted.least
+    return estimate_noise_rate(own, error, none_wrong, least), by_class
 
 
-def _cautious(p_mislabeled: np.ndarray, rate: NoiseRate, beliefs: bool) -> np.ndarray:
+def _cautious(p_mislabeled: np.ndarray, rate: NoiseRate, beliefs: bool, least: float = 0.0) -> np.ndarray:
     """float64 (N,): p_mislabeled as it would be at the low end of the noise rate's interval, a tenth of the estimate at
     least, where that end is below DOUBTFUL and the estimate small, or, of beliefs, below a third of the estimate.
 
     Labels that may be nearly all right must be accused by more than the rate. Beliefs in weak features are vague about
-    it at any rate, while for other witnesses a wide interval comes of what they agree on least.
+    it at any rate, while for other witnesses a wide interval comes of what they agree on least. Not so where BACKED of
+    the estimate are wrong labels that no doubt of the beliefs explains, `least` of all labels.
     """
     small = rate.low < DOUBTFUL and rate.estimate < 3 * DOUBTFUL
-    if rate.estimate <= 0 or not (small or (beliefs and rate.low < rate.estimate / 3)):
+    doubtful = small or (beliefs and rate.low < rate.estimate / 3)
+    if not doubtful or least >= BACKED * rate.estimate:
         return p_mislabeled
     low = max(rate.low, rate.estimate / 10)
     factor = low / (1 - low) * (1 - rate.estimate) / rate.estimate

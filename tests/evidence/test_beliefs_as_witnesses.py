@@ -10,7 +10,9 @@ from scanmix_cli.evidence.belief_worth import GOOD, TILT, WEAK, assurance, goodn
 from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.evidence.fitting import fit_noise
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
-from scanmix_cli.evidence.verdicts import judge
+from scanmix_cli.evidence.noise_rate import NoiseRate, Z, estimate_noise_rate
+from scanmix_cli.evidence.plain_errors import least_wrong
+from scanmix_cli.evidence.verdicts import _cautious, judge
 from scanmix_cli.evidence.witnesses import Witnesses
 
 
@@ -108,3 +110,53 @@ def test_doubt_is_the_beliefs_own_where_that_foretells_the_labels(tilt: float, f
     fitted = fit_noise(Witnesses(shown, shown, labels, None, beliefs=True), seed=0)
     assert fitted.tilt == found
     assert fitted.rate < 0.005, "with beliefs alike in all images .018 of the second set"
+
+
+@pytest.mark.parametrize(("rate", "flagged"), [(0.0, 0), (0.03, 75)])
+def test_few_plain_errors_under_sure_beliefs_are_found(rate: float, flagged: int) -> None:
+    """5,000 images of ten classes, beliefs a fifth of which says nothing: as vague ones they would explain the labels
+    hardly worse, and by the interval's low end alone 35 of 150 wrong labels would be found."""
+    generator, rows = np.random.default_rng(0), np.arange(5_000)
+    probabilities = softmax(12 * generator.normal(size=(len(rows), 10)))
+    truth = (probabilities.cumsum(1) < generator.random((len(rows), 1))).sum(1).clip(0, 9)
+    shown = 0.8 * probabilities + 0.2 * softmax(generator.normal(size=(len(rows), 10)))
+    labels, spoilt = truth.copy(), generator.choice(len(rows), int(rate * len(rows)), replace=False)
+    labels[spoilt] = (truth[spoilt] + generator.integers(1, 10, len(spoilt))) % 10
+    evidence = Evidence.empty(len(rows), 10, beliefs=True)
+    evidence.add(labels, [View(shown, -np.log(shown[rows, labels]), np.full(len(rows), 0.5))])
+    evidence.final_probability[:] = shown
+    verdicts, wrong = judge(evidence, labels, None), labels != truth
+    issue = verdicts.is_label_issue
+    assert (issue & wrong).sum() >= flagged
+    assert wrong[issue].all() if not rate else wrong[issue].mean() >= 0.9
+    assert verdicts.noise_rate.low <= wrong.mean() <= verdicts.noise_rate.high
+
+
+def ladder(images: int, classes: int) -> np.ndarray:
+    """Beliefs float (n, C) that fall from class 0 to the last."""
+    return np.tile(softmax(-np.arange(classes, dtype=float)[None]), (images, 1))
+
+
+def test_labels_of_classes_believed_least_are_wrong_at_least() -> None:
+    """1,000 images of five classes, half of them without doubt; 36 of these name the two classes believed least, which
+    are two of the four that a wrong label may name."""
+    doubt = np.where(np.arange(1_000) < 500, -0.5, 0.5)
+    labels = np.zeros(1_000, int)
+    labels[:100], labels[500:900] = 2, 4
+    assert least_wrong(ladder(1_000, 5), labels, doubt) == 0, (
+        "second and third choices, and doubtful images, do not count"
+    )
+    labels[100:118], labels[118:136], labels[136:145] = 3, 4, -1
+    shuffled = np.stack([np.roll(row, k) for k, row in enumerate(ladder(1_000, 5))])
+    named = np.where(labels < 0, -1, (labels + np.arange(1_000)) % 5)
+    assert least_wrong(shuffled, named, doubt) == pytest.approx((36 - Z * 6) / 491 * 4 / 2)
+    assert least_wrong(ladder(1_000, 5), labels, doubt) == 0, "of two classes alone, which may never have been learned"
+    assert least_wrong(ladder(1_000, 2), labels.clip(max=1), doubt) == 0, "two classes"
+
+
+def test_plain_errors_vouch_for_a_small_rate() -> None:
+    p, rate = np.array([0.5, 0.9]), NoiseRate(0.03, 0.01, 0.05)
+    assert _cautious(p, rate, True, least=0.015) is p
+    assert (_cautious(p, rate, True, least=0.014) < p).all()
+    assert estimate_noise_rate(np.full(100, 0.03), 0.02, False, least=0.02).low == 0.02
+    assert estimate_noise_rate(np.full(100, 0.03), 0.02, False, least=0.05).low == pytest.approx(0.03)
