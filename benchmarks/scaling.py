@@ -8,10 +8,10 @@ Every figure comes from whole runs of ScanMix with few epochs a stage, started a
 torchrun. The global batch, the schedule and the images are the same. The first epoch of a stage compiles and records
 and is not counted; `end_to_end` is the sum of the others' median times the epochs that the profile plans. Sections run
 on random smooth pictures, `accuracy` on CIFAR-10 with half of the labels drawn anew. `at_most` compares the run alone
-with one that has half of the images and half of every batch: what two GPUs would reach if their messages and all that
-they do not share cost nothing (neighbours, which grow with the square, look better in it than they could be). `apart`
-is section 32 on two GPUs without synchronised batch norm: a bound on what that costs. What does not fit `--limit` is
-left out.
+with one that has half of the images and half of every batch: what two GPUs that share batches would reach if their
+messages and all that they do not share cost nothing (neighbours, which grow with the square, look better in it than
+they could be). `apart` is section 32 on two GPUs without synchronised batch norm: a bound on what that costs. What does
+not fit `--limit` is left out.
 """
 
 import argparse

@@ -40,7 +40,7 @@ class Fitted:
     none_wrong: bool  # that no label is wrong explains the labels as well
     follows_image: bool = False  # doubtful images are labelled wrong more often
     tilt: float = 0.0  # by which beliefs about doubtful images count less, `belief_worth.tilted`
-    least: float = 0.0  # so many labels are wrong at least, whatever beliefs are worth
+    plain: float = 0.0  # `plain_errors.least_wrong`: so many labels are wrong whatever beliefs are worth
 
 
 def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
@@ -49,14 +49,14 @@ def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
     Where a rate of wrong labels of `least` is known from elsewhere, such as a review of some of them, a lower one found
     here is raised to it: few wrong labels hardly change the likelihood.
     """
-    rows = _sample(witnesses, stream(seed))
-    labels, ambiguity = witnesses.labels[rows], witnesses.ambiguity()[rows]
-    full = (witnesses.full(rows), labels, ambiguity)
+    rows, doubt = _sample(witnesses, stream(seed)), witnesses.ambiguity()
+    labels = witnesses.labels[rows]
+    full = (witnesses.full(rows), labels, doubt[rows])
     if witnesses.beliefs:
         fitted = _fit_beliefs(full)
         if not fitted.none_wrong:
-            plain = least_wrong(witnesses.mean, witnesses.labels, witnesses.ambiguity())
-            fitted = replace(fitted, least=goodness(np.exp(full[0][0]), labels) * plain)
+            plain = least_wrong(witnesses.mean, witnesses.labels, doubt)
+            fitted = replace(fitted, plain=goodness(np.exp(full[0][0]), labels) * plain)
     else:
         fitted = _fit_witnesses(witnesses, rows, full)
     if fitted.rate >= least:

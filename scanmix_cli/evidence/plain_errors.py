@@ -13,8 +13,7 @@ import numpy as np
 from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.scores import blocks
 
-UNEVEN = 3  # times the median class, and one more: labels of a class beyond that are left out, for it may never have
-# been learned
+UNEVEN = 3  # times the median class, and one: more labels of a class do not count, it may never have been learned
 
 
 def least_wrong(beliefs: np.ndarray, labels: np.ndarray, doubt: np.ndarray) -> float:

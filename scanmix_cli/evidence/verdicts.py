@@ -87,7 +87,7 @@ def judge(
     counts = count_truth(labels, truth)
     rank = scores.ranks(p_mislabeled, labelled)
     rate, by_class = _rates(p_mislabeled, labels, truth.shape[1], fitted)
-    cautious = _cautious(p_mislabeled, rate, evidence.beliefs, 0.0 if fitted is None else fitted.least)
+    cautious = _cautious(p_mislabeled, rate, evidence.beliefs, 0.0 if fitted is None else fitted.plain)
     issue = issues(p_mislabeled, rank, threshold) & issues(cautious, rank, threshold)
     suggested = suggest(labels, truth, issue)
     p_suggested = truth[np.arange(len(truth)), suggested].astype(np.float64)
@@ -162,8 +162,8 @@ def _rates(
     error = 0.0 if fitted is None else error_of_model(float(own.mean()), fitted.rate, fitted.rate_error)
     none_wrong = fitted is not None and fitted.none_wrong
     by_class = class_noise_rates(p_mislabeled, labels, classes, error, none_wrong)
-    least = 0.0 if fitted is None else fitted.least
-    return estimate_noise_rate(own, error, none_wrong, least), by_class
+    plain = 0.0 if fitted is None else fitted.plain
+    return estimate_noise_rate(own, error, none_wrong, plain), by_class
 
 
 def _cautious(p_mislabeled: np.ndarray, rate: NoiseRate, beliefs: bool, least: float = 0.0) -> np.ndarray:

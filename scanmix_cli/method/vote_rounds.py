@@ -11,7 +11,7 @@ from torch import Tensor
 from scanmix_cli.method.beliefs import balance, fitted_noise_matrix, neighbor_mean, passed_on, tempered
 
 USUAL = 3  # rounds, unless fewer foretell hidden labels better by more than chance
-ROUNDS = (1, 2, USUAL)  # more make votes of a few labels surer than networks learn well from
+ROUNDS = (1, 2, USUAL)  # where more foretold hidden labels best, votes gained half a point at most
 FOLDS = 5  # of the labels one is hidden at a time
 ENOUGH = 10_000  # hidden labels: of more some are left out, fewer than twice as many are asked
 EXPONENTS = (0.5, 1.0, 2.0)  # votes may be surer or less sure than they should be
