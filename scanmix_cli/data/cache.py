@@ -1,4 +1,5 @@
-"""Decoded pixels on disk: one folder per data set and size, put in place by one rename."""
+"""Decoded pixels on disk: one folder per data set and size, put in place by one rename; what a stopped call has done
+by then, the next one goes on with."""
 
 import hashlib
 import json
@@ -6,6 +7,7 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _ABANDONED_SECONDS = 24 * 3600
+_SAVE_SECONDS = 60.0  # so often it is noted what has been done, for a call that is killed
 _CANDIDATES = 8  # so many entries are searched for files that were decoded earlier
 VERSION = 2  # raise it whenever decoding gives other pixels or entries hold other files
 
@@ -73,39 +76,81 @@ class Earlier:
 
 
 class CacheWriter:
-    """Writes one entry image by image; `finish` puts it in its place, whole; without it nothing stays."""
+    """Writes one entry image by image; `finish` puts it in its place, whole.
 
-    def __init__(self, place: Place) -> None:
+    Where a call was stopped before that, by a signal or an error other than the disk's, the next one for the same files
+    goes on with its folder: `records` then tells of the rows that are done, and none of them is written again.
+    """
+
+    def __init__(self, place: Place, fresh: bool = False) -> None:
         self._place = place
         place.cache_dir.mkdir(parents=True, exist_ok=True)
         _sweep(place.cache_dir)
-        self._folder = Path(tempfile.mkdtemp(prefix=f".{place.kind}", dir=place.cache_dir))
-        self._images = open(self._folder / "images.npy", "wb")  # noqa: SIM115 - closed in __exit__
-        _is_ours(self._images)
-        self._count = 0
-        self._write_header()
+        self._saved = time.monotonic()
+        self.records = Records.empty(0)
+        if fresh or not self._go_on():
+            self._folder = Path(tempfile.mkdtemp(prefix=f".{place.kind}", dir=place.cache_dir))
+            self._images: BinaryIO = open(self._folder / "images.npy", "wb")  # noqa: SIM115 - closed in __exit__
+            _lock(self._images)
+            self._write_header(0)
+        self._done = len(self.records)
 
-    def _write_header(self) -> None:
+    def _go_on(self) -> bool:
+        """Take over the folder of a stopped call whose files are the first ones of these, in the same state."""
+        for path in self._place.cache_dir.glob(f".{self._place.kind}*/images.npy"):
+            with suppress(OSError):
+                images = path.open("r+b")
+                entry = load_entry(path.parent) if _lock(images) else None  # locked first: it may be in use
+                if entry is not None and np.array_equal(entry.states, self._place.states[: len(entry.states)]):
+                    self._folder, self._images, self.records = path.parent, images, entry.records
+                    images.truncate(entry.images.offset + entry.images.nbytes)  # type: ignore[attr-defined]
+                    images.seek(0, os.SEEK_END)
+                    return True
+                images.close()
+        return False
+
+    def _write_header(self, count: int) -> None:
         """The header is as long for any number of images, so it is written again when the number is known."""
         self._images.seek(0)
-        shape = (self._count, 3, self._place.size, self._place.size)
+        shape = (count, 3, self._place.size, self._place.size)
         header = {"descr": "|u1", "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(self._images, header)
+        self._images.seek(0, os.SEEK_END)
 
     def append(self, image: np.ndarray) -> None:
         """The next image in row order, uint8 (3, size, size)."""
         self._images.write(image.tobytes())
-        self._count += 1
+
+    def note(self, records: Records, done: int) -> None:
+        """The first `done` rows are written, and `records` tells of them; kept from time to time for a later call."""
+        self.records, self._done = records, done
+        if time.monotonic() - self._saved > _SAVE_SECONDS:
+            self._save()
+            self._saved = time.monotonic()
+
+    def _save(self) -> None:
+        """Make the folder an entry of the rows that are done. Pixels are on the disk before anything tells of them:
+        a power cut must not leave an entry whose pixels were never written."""
+        records, states = self.records.first(self._done), self._place.states[: self._done]
+        _synchronise(self._images)
+        self._put("records.npz", lambda file: np.savez(file, states=states, **records.arrays()))
+        self._put("notes.json", lambda file: file.write(json.dumps(records.notes()).encode()))
+        self._write_header(int(records.is_readable().sum()))
+        _synchronise(self._images)
+
+    def _put(self, name: str, write: Callable[[BinaryIO], object]) -> None:
+        path = self._folder / f"{name}.new"
+        with path.open("wb") as file:
+            write(file)
+            _synchronise(file)
+        os.replace(path, self._folder / name)
 
     def finish(self, records: Records, replace: bool = False) -> None:
         """Write what belongs to the images and move the entry into place, over an earlier one with `replace`."""
-        self._write_header()
-        self._images.close()
-        np.savez(self._folder / "records.npz", states=self._place.states, **records.arrays())
-        (self._folder / "notes.json").write_text(json.dumps(records.notes()), encoding="utf-8")
-        for path in self._folder.iterdir():  # a power cut must not leave an entry whose pixels were never written
-            with path.open("r+b") as file:
-                os.fsync(file.fileno())
+        self.records, self._done = records, len(records)
+        self._save()
+        if fcntl is None:  # Windows moves no folder with an open file in it; elsewhere the lock holds until it is moved
+            self._images.close()
         final = self._place.folder
         try:
             self._folder.rename(final)
@@ -121,9 +166,20 @@ class CacheWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(OSError):  # on a full disk closing fails as writing did
+        kept = False
+        with suppress(OSError):  # on a full disk saving and closing fail as writing did
+            if error is not None and not isinstance(error, OSError) and self._done:
+                self._save()
+                kept = True
+        with suppress(OSError):
             self._images.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if not kept:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _synchronise(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _sweep(cache_dir: Path) -> None:
@@ -132,19 +188,21 @@ def _sweep(cache_dir: Path) -> None:
         with suppress(OSError):  # its process has just moved it into place
             old = time.time() - images.stat().st_mtime > _ABANDONED_SECONDS
             with images.open("rb") as file:
-                if old and _is_ours(file):
+                if old and _lock(file) is not False:
                     shutil.rmtree(images.parent, ignore_errors=True)
 
 
-def _is_ours(file: BinaryIO) -> bool:
-    """Lock the file until it is closed; False where a process that is still at work has done so."""
-    if fcntl is not None:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:  # a file system without locks
-            return True
+def _lock(file: BinaryIO) -> bool | None:
+    """Lock the file until it is closed: False where a process that is still at work has done so, None where nobody can
+    tell."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return None
     return True
 
 
@@ -154,8 +212,10 @@ def load_entry(folder: Path) -> Entry | None:
         notes = json.loads((folder / "notes.json").read_text(encoding="utf-8"))
         with np.load(folder / "records.npz") as arrays:
             states, records = arrays["states"], Records.load(dict(arrays), notes)
-        return Entry(folder, np.load(folder / "images.npy", mmap_mode="r"), records, states)
-    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile):
+        images = np.load(folder / "images.npy", mmap_mode="r")
+        whole = len(images) == records.is_readable().sum() and len(states) == len(records)
+        return Entry(folder, images, records, states) if whole else None
+    except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, BadZipFile):
         return None
 
 

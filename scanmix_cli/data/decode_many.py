@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,10 +43,16 @@ class Decoder:
     salvage: bool
     on_progress: Callable[[int, int], None] | None
     earlier: Earlier | None = None
+    begun: Records = field(default_factory=lambda: Records.empty(0))  # of the first rows, which are kept already
 
-    def run(self, keep: Callable[[np.ndarray], None]) -> Records:
-        """Call `keep` with every readable image in row order; rows that an earlier entry holds come from there."""
-        records = Records.empty(len(self.paths))
+    def run(
+        self, keep: Callable[[np.ndarray], None], note: Callable[[Records, int], None] = lambda *_: None
+    ) -> Records:
+        """Call `keep` with every readable image in row order; rows that an earlier entry holds come from there.
+
+        `note` is told of all records, and of how many rows they are complete by then.
+        """
+        records = self.begun.extended(len(self.paths))
         known = None if self.earlier is None else _Known(self.earlier)
         with _collected_warnings():
             for start, decoded in self._chunks():
@@ -61,6 +67,7 @@ class Decoder:
                         keep(image)
                 records.bad |= decoded.errors
                 records.remarks |= decoded.remarks
+                note(records, end)
                 if self.on_progress:
                     self.on_progress(end, len(self.paths))
         return records
@@ -72,7 +79,7 @@ class Decoder:
         pool, isolation = ThreadPoolExecutor(self.workers), Isolation()
         waiting: deque[tuple[int, Future[Decoded]]] = deque()
         try:
-            for start in range(0, len(self.paths), _CHUNK):
+            for start in range(len(self.begun), len(self.paths), _CHUNK):
                 waiting.append((start, pool.submit(self._decode, start, isolation)))
                 if len(waiting) >= _AHEAD * self.workers:
                     first, future = waiting.popleft()

@@ -50,7 +50,8 @@ def load_pixels(
     truncated: str = SKIP,
     rescan: bool = False,
 ) -> Pixels:
-    """Decode every row at `size`; files that an earlier call left in `cache_dir` are decoded again only if changed.
+    """Decode every row at `size`; files that an earlier call left in `cache_dir` are decoded again only if changed, and
+    a call that was stopped is gone on with.
 
     A file that cannot be read costs its own row only. `on_progress` is called with rows done and rows in all.
     `truncated` says what becomes of files cut short: "skip" makes bad rows of them, "use" takes what is there of the
@@ -64,7 +65,7 @@ def load_pixels(
     entry = None if rescan else load_entry(place.folder)
     if entry is None:
         try:
-            writer = CacheWriter(place)
+            writer = CacheWriter(place, fresh=rescan)
         except OSError:  # a home that cannot be written to is no reason not to train
             return _in_memory(decoder)
         try:
@@ -95,7 +96,7 @@ def _fill(writer: CacheWriter, decoder: Decoder, place: Place, rescan: bool) -> 
     """The new entry, or the records alone where no file can be read, which is not kept."""
     with writer:
         earlier = None if rescan else find_earlier(place)
-        records = replace(decoder, earlier=earlier).run(writer.append)
+        records = replace(decoder, earlier=earlier, begun=writer.records).run(writer.append, writer.note)
         if len(records.bad) == len(records):
             return records
         writer.finish(records, replace=rescan)

@@ -27,6 +27,21 @@ class Records:
     def __len__(self) -> int:
         return len(self.kinds)
 
+    def first(self, rows: int) -> "Records":
+        """Of the first `rows` rows alone; arrays are shared."""
+        bad = {row: error for row, error in self.bad.items() if row < rows}
+        remarks = {row: said for row, said in self.remarks.items() if row < rows}
+        return Records(
+            self.source_sizes[:rows], self.kinds[:rows], self.prints[:rows], list(self.kind_names), bad, remarks
+        )
+
+    def extended(self, rows: int) -> "Records":
+        """With nothing known yet of the rows that are added up to `rows`."""
+        more = Records.empty(rows - len(self))
+        sizes = np.concatenate([self.source_sizes, more.source_sizes])
+        kinds, prints = np.concatenate([self.kinds, more.kinds]), np.concatenate([self.prints, more.prints])
+        return Records(sizes, kinds, prints, list(self.kind_names), dict(self.bad), dict(self.remarks))
+
     def set_kind(self, row: int, name: str) -> None:
         """Remember the row's file format and pixel mode."""
         if name not in self.kind_names:
@@ -70,6 +85,8 @@ class Records:
         bad = {row: (code, message) for row, code, message in notes["bad"]}
         remarks = dict(notes["remarks"])
         sizes, kinds, prints = arrays["source_sizes"], arrays["kinds"], arrays["prints"]
+        if kinds.max(initial=0) > len(notes["kind_names"]):
+            raise ValueError("kinds without a name")
         return cls(sizes, kinds, prints, list(notes["kind_names"]), bad, remarks)
 
 

@@ -121,10 +121,12 @@ class Live:
 
 
 class Logged:
-    """Passes everything on and writes the plain form, with times, to `log.txt`."""
+    """Passes everything on and writes the plain form, with times, to `log.txt`; `before` is what was said earlier."""
 
-    def __init__(self, inner: Reporter, path: Path) -> None:
+    def __init__(self, inner: Reporter, path: Path, before: str = "") -> None:
         self.inner, self.file = inner, path.open("a", encoding="utf-8", errors="backslashreplace")
+        if before:
+            self._write(before)
 
     def decoding(self, done: int, total: int) -> None:
         self.inner.decoding(done, total)

@@ -41,12 +41,13 @@ MARGIN = 2.0  # standard errors by which outside weights must be ahead
 
 def decide_weights(
     request: Request, samples: Samples, pixels: Pixels, facts: DataFacts, compute: Compute, reporter: Reporter
-) -> Request:
-    """The request with `weights` settled: "auto" becomes the packaged weights where they win, else "none"."""
+) -> tuple[Request, str]:
+    """The request with `weights` settled: "auto" becomes the packaged weights where they win, else "none"; and what was
+    measured, in words, "" where nothing was."""
     if request.weights != AUTO:
-        return request
+        return request, ""
     if not is_measured(request, facts, compute):
-        return replace(request, weights=NONE)
+        return replace(request, weights=NONE), ""
     trials = [_profile(replace(request, weights=weights), facts, compute) for weights in (PACKAGED, NONE)]
     chosen = _sample(samples, pixels, request.seed, sample_size(trials[0], compute, request.time_budget))
     labels = samples.label_ids()
@@ -60,11 +61,10 @@ def decide_weights(
     error = float(np.sqrt(2 * max(outside * (1 - outside), 1e-4) / len(chosen)))
     better = outside - own > MARGIN * error
     verdict = f"{PACKAGED} chosen (--weights none forbids them)" if better else "no outside weights chosen"
-    reporter.message(
+    return replace(request, weights=PACKAGED if better else NONE), (
         f"weights: neighbours agree with {outside:.1%} of {len(chosen)} labels by {PACKAGED}, with {own:.1%} after a "
         f"short pre-training of our own; {verdict}"
     )
-    return replace(request, weights=PACKAGED if better else NONE)
 
 
 def is_measured(request: Request, facts: DataFacts, compute: Compute) -> bool:

@@ -56,7 +56,7 @@ from scanmix_cli.workflow.plan import Plan, check_names, make_plan
 from scanmix_cli.workflow.request import Given, Request
 from scanmix_cli.workflow.reviewed import TrainingLabels, given_labels, read_reviewed
 from scanmix_cli.workflow.sets import make_sets
-from scanmix_cli.workflow.weights import weights_digest
+from scanmix_cli.workflow.weights import choose_outside, load_encoder, weights_digest
 
 OTHER_SHARE = 0.03  # of a time budget: pixels, verdicts and files after training
 
@@ -115,10 +115,15 @@ def train(
     pixels = writer_first(lambda: load(SCAN_SIZE))
     require_readable(samples, pixels)
     facts = facts_of(samples, pixels)
+    measured = ""
     if given is None:
-        request = decide_weights(request, samples, pixels, facts, compute, reporter)
+        request, measured = decide_weights(request, samples, pixels, facts, compute, reporter)
+        if measured:
+            reporter.message(measured)
     spent = time.monotonic() - began
     plan = from_writer(lambda: make_plan(request, facts, compute, given, destination.resume, spent))
+    if plan.profile.weights:  # what is wrong with them is said before there is a folder
+        writer_first(lambda: load_encoder(choose_outside(plan.profile.weights, plan.profile.backbone)))
     identity = identity_of(samples, labels, pixels, plan.profile, request.seed, compute)
     kept = destination.path / "checkpoints"
     if destination.resume:
@@ -129,7 +134,7 @@ def train(
         if is_writer():
             write_toml(path / "config.toml", {"run": to_table(request), "profile": to_table(plan.profile)})
             remember(kept, identity)
-            log = Logged(reporter, path / "log.txt")
+            log = Logged(reporter, path / "log.txt", measured)
         sets = copy_sets(pixels)
         for warning in before_training(overview(samples, pixels, sets)):
             log.message(f"warning: {warning}")

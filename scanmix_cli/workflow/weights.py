@@ -2,7 +2,9 @@
 
 import hashlib
 import importlib.util
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,7 +136,8 @@ def _fetched(outside: Outside) -> nn.Module:
 
     name = outside.backbone.removeprefix(TIMM_PREFIX)
     try:
-        weights = timm.create_model(name, pretrained=True).state_dict()
+        with _quiet_hub():
+            weights = timm.create_model(name, pretrained=True).state_dict()
     except Exception as error:  # hub, network and file system each have errors of their own
         reason = type(error).__name__
         raise SettingsError(
@@ -144,6 +147,18 @@ def _fetched(outside: Outside) -> nn.Module:
     encoder = build_backbone(outside.backbone)
     load_weights(encoder, weights, outside.backbone)
     return encoder
+
+
+@contextmanager
+def _quiet_hub() -> Iterator[None]:
+    """Without the lines that the hub's client prints of every attempt to reach it; what comes of them is said after."""
+    hub = logging.getLogger("huggingface_hub")
+    level = hub.level
+    hub.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        hub.setLevel(level)
 
 
 def _normalisation(backbone: str) -> tuple[Normalisation, Normalisation]:

@@ -144,15 +144,6 @@ def test_cache_may_be_filled_by_two_at_once(mixed: Samples, tmp_path: Path) -> N
     assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
-def test_stopped_call_leaves_nothing_behind(mixed: Samples, tmp_path: Path) -> None:
-    def stop(done: int, total: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        load_pixels(mixed, SIZE, workers=2, cache_dir=tmp_path / "cache", on_progress=stop)
-    assert list((tmp_path / "cache").iterdir()) == []
-
-
 def test_left_overs_of_a_killed_process_are_removed_after_a_day(mixed: Samples, tmp_path: Path) -> None:
     for name, age in (("old", 0), ("new", None)):
         folder = tmp_path / "cache" / f".{name}"

@@ -16,6 +16,7 @@ from scanmix_cli.engine.checkpoints import Checkpoints
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.engine.progress import Silent
+from scanmix_cli.errors import SettingsError
 from scanmix_cli.profiles import fast
 from scanmix_cli.workflow import measured
 from scanmix_cli.workflow.facts import DataFacts
@@ -63,12 +64,6 @@ def test_a_configured_run_keeps_its_weights(squares: Path, weights: Path) -> Non
 
 
 def test_auto_measures_both_features_and_says_so(squares: Path, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Spoken(Silent):
-        said = ""
-
-        def message(self, text: str) -> None:
-            self.said += text
-
     samples = read_samples(squares)
     monkeypatch.setattr(measured, "is_packaged_installed", lambda: True)
     monkeypatch.setattr(measured, "PACKAGED", str(weights))
@@ -76,16 +71,40 @@ def test_auto_measures_both_features_and_says_so(squares: Path, weights: Path, m
     monkeypatch.setattr(measured, "vote_accuracy", lambda *_: next(shares))
     monkeypatch.setattr(measured, "_features", lambda *_: torch.rand(12, 4))
     monkeypatch.setattr(measured, "_sample", lambda *_: samples.is_train().nonzero()[0][:12])
-    facts, compute, spoken = DataFacts(100, 3, 64), choose_compute("cpu"), Spoken()
     monkeypatch.setattr(measured, "_profile", lambda *_: None)
-    better = measured.decide_weights(Request(), samples, None, facts, compute, spoken)  # type: ignore[arg-type]
-    assert better.weights == str(weights)
-    assert "neighbours agree with 90.0% of 12 labels" in spoken.said
-    assert "with 30.0% after a short pre-training of our own" in spoken.said
-    alike = measured.decide_weights(Request(), samples, None, facts, compute, spoken)  # type: ignore[arg-type]
-    assert alike.weights == "none"
-    few = DataFacts(99, 3, 64)  # too few to be measured at all
-    assert measured.decide_weights(Request(), samples, None, few, compute, spoken).weights == "none"  # type: ignore[arg-type]
+
+    def decide(facts: DataFacts) -> tuple[str, str]:
+        request, said = measured.decide_weights(Request(), samples, None, facts, choose_compute("cpu"), Silent())  # type: ignore[arg-type]
+        return request.weights, said
+
+    assert decide(DataFacts(100, 3, 64)) == (
+        str(weights),
+        f"weights: neighbours agree with 90.0% of 12 labels by {weights}, with 30.0% after a short pre-training of our "
+        f"own; {weights} chosen (--weights none forbids them)",
+    )
+    chosen, said = decide(DataFacts(100, 3, 64))
+    assert chosen == "none"
+    assert said.endswith("own; no outside weights chosen")
+    assert decide(DataFacts(99, 3, 64)) == ("none", ""), "too few to be measured at all"
+
+
+def test_what_was_measured_is_said_and_kept(squares: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Spoken(Silent):
+        said: tuple[str, ...] = ()
+
+        def message(self, text: str) -> None:
+            self.said += (text,)
+
+    spoken = Spoken()
+    monkeypatch.setattr(
+        "scanmix_cli.workflow.train.decide_weights",
+        lambda request, *_: (replace(request, weights="none"), "weights: as measured"),
+    )
+    train(read_samples(squares), Request(device="cpu", epochs=1, pretrain_epochs=1), Destination(Path("run")), spoken)
+    assert spoken.said[0] == "weights: as measured"
+    assert spoken.said.count("weights: as measured") == 1
+    lines = Path("run/log.txt").read_text(encoding="utf-8").splitlines()
+    assert [line.split(" ", 2)[2] for line in lines[:1]] == ["weights: as measured"]
 
 
 @pytest.mark.parametrize(
@@ -135,3 +154,11 @@ def test_features_or_centre_that_are_damaged_are_worked_out_again(lost: str, tmp
     assert again[:2] == first[:2]
     assert any(first[0])
     assert str(path) in again[2][0]
+
+
+def test_weights_that_do_not_fit_leave_no_folder(squares: Path, tmp_path: Path) -> None:
+    save_file({"strange": torch.zeros(1)}, tmp_path / "other.safetensors")
+    with pytest.raises(SettingsError) as raised:
+        run(squares, "run", weights=str(tmp_path / "other.safetensors"), backbone=TINY)
+    assert "the weights do not fit timm:test_efficientnet: " in str(raised.value)
+    assert not Path("run").exists()

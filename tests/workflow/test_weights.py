@@ -1,5 +1,6 @@
 """`--weights`: what is accepted, what is refused and how."""
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -71,8 +72,11 @@ def test_names(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_a_name_needs_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_needs_a_network(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    client = logging.getLogger("huggingface_hub.utils._http")
+
     def offline(*_: object, **__: object) -> None:
+        client.warning("Retrying in 8s")
         raise ConnectionError("no route to host")
 
     monkeypatch.setattr("timm.create_model", offline)
@@ -80,3 +84,4 @@ def test_a_name_needs_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
         "the weights resnet18 cannot be fetched (ConnectionError: no network, or not allowed); download them elsewhere "
         "and give the file: --backbone timm:resnet18 --weights FILE"
     )
+    assert caplog.records == [], "the client's own lines are not shown"
