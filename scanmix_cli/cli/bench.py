@@ -59,7 +59,8 @@ def bench(
         ),
     ] = "cross-entropy,dividemix,pretrain+dividemix,scanmix",
     profile: Annotated[
-        str, typer.Option(metavar="NAME", help="auto, fast, paper or official.", rich_help_panel=RUN)
+        str,
+        typer.Option(metavar="NAME", help="auto, fast, paper, official, webvision or clothing1m.", rich_help_panel=RUN),
     ] = "auto",
     time_budget: Annotated[
         str | None,

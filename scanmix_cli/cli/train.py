@@ -30,7 +30,9 @@ def train(
     profile: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="auto (= fast); paper, official: as published, long.", rich_help_panel=SCHEDULE
+            metavar="NAME",
+            help="auto (= fast); paper, official, webvision, clothing1m: as published, long.",
+            rich_help_panel=SCHEDULE,
         ),
     ] = None,
     backbone: Annotated[

@@ -20,7 +20,7 @@ from scanmix_cli.profiles.official import OFFICIAL
 from scanmix_cli.profiles.paper import PAPER
 from scanmix_cli.workflow import still
 from scanmix_cli.workflow.facts import DataFacts
-from scanmix_cli.workflow.request import PROFILES, Given, Request
+from scanmix_cli.workflow.request import LARGE_SETS, PROFILES, Given, Request
 from scanmix_cli.workflow.schedule import fit_budget, fit_epochs, scale_epochs, stage_seconds, still_size
 from scanmix_cli.workflow.weights import choose_outside, is_named
 
@@ -114,10 +114,12 @@ def check_names(request: Request) -> None:
 
 def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tuple[Profile, str]:
     """The named profile for images of this size, or our own choice; the name is known."""
-    if request.profile in ("official", "paper"):
-        row = "cifar10" if facts.short_side <= 96 else "webvision"
-        table = OFFICIAL if request.profile == "official" else PAPER
-        return start_from(table[row], request), f"the {request.profile} settings of the {row} benchmark"
+    if request.profile in ("official", "paper", *LARGE_SETS):
+        row = request.profile
+        if row not in LARGE_SETS:
+            row = "cifar10" if facts.short_side <= 96 else "webvision"
+        profile = (OFFICIAL if request.profile == "official" else PAPER)[row]
+        return start_from(profile, request), f"the {profile.name} settings of the {row} benchmark"
     base = fast.GPU if compute.accelerated else fast.CPU
     size, why_size = _image_size(facts.short_side, compute)
     if is_named(request.weights):

@@ -12,7 +12,8 @@ from scanmix_cli.files import read_toml
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.profiles import fast
 
-PROFILES = ("auto", "fast", "paper", "official")
+LARGE_SETS = ("webvision", "clothing1m")  # profiles of these names are their rows of `paper`
+PROFILES = ("auto", "fast", "paper", "official", *LARGE_SETS)
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 
 

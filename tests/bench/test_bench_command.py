@@ -38,7 +38,8 @@ WRONG = [
     (["cifar10", "--recipe", "exact", "--noise", "asym"], "the recipe exact goes with --noise sym only: leave "
      "--recipe out"),
     (["cifar10", "--noise-map", "a.json"], "--noise-map goes with --noise asym only: leave it out"),
-    (["cifar10", "--profile", "best"], "unknown profile 'best'; choose one of auto, fast, paper, official"),
+    (["cifar10", "--profile", "best"], "unknown profile 'best'; choose one of auto, fast, paper, official, "
+     "webvision, clothing1m"),
     (["cifar10", "--rate", "0.4", "--level", "0.2"], "--rate and --level are two words for one thing: give one of "
      "them"),
     (["cifar10", "--time-budget", "soon"], "--time-budget 'soon' is no duration; write for example 60s, 10m or 1.5h"),

@@ -12,6 +12,7 @@ from scanmix_cli.bench.request import BenchRequest
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.settings import Profile
+from scanmix_cli.profiles.paper import PAPER
 from scanmix_cli.workflow.facts import DataFacts
 
 FACTS = DataFacts(50_000, 10, 32)
@@ -35,6 +36,11 @@ def profile(**options: Any) -> Profile:
 )
 def test_paper_takes_lambda_u_of_dividemix(target: str, noise: str, rate: float, weight: float) -> None:
     assert profile(target=target, profile="paper", noise=noise, rate=rate).mixmatch.lambda_u == weight
+
+
+@pytest.mark.parametrize("name", ["webvision", "clothing1m"])
+def test_a_large_sets_own_name_is_its_row_of_the_paper(name: str) -> None:
+    assert profile(target=name, profile=name) == profile(target=name, profile="paper") == PAPER[name]
 
 
 def test_published_profiles_know_the_noise() -> None:

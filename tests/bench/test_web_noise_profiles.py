@@ -1,6 +1,8 @@
-"""`official` and `paper` for WebVision and Clothing1M, all stages, on tiny trees in the published layouts."""
+"""The published rows for WebVision and Clothing1M, all stages, on tiny trees in the published layouts."""
 
 import json
+import re
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,7 @@ from scanmix_cli.method.settings import Profile
 from scanmix_cli.profiles.official import OFFICIAL
 from scanmix_cli.profiles.paper import PAPER
 
+ROOT = Path(__file__).resolve().parents[2]
 TREES: dict[str, Callable[[Path], Path]] = {"webvision": write_webvision, "clothing1m": write_clothing1m}
 STAGES = {"moco", "neighbors", "scan", "warmup", "scanmix"}
 
@@ -60,3 +63,27 @@ def test_every_stage_of_the_published_row_runs(
     assert 0 <= cell["last"] <= 1
     assert cell["auroc"] is None, "nobody knows which labels are wrong"
     assert cell["noise_rate_estimate"] >= 0
+
+
+BLOCKS = re.findall(r"```bash\n(.*?)\n```", (ROOT / "docs" / "bench.md").read_text(encoding="utf-8"), re.DOTALL)
+SMALL = "[run]\nprofile = '{}'\n[profile.scan]\nepochs = 1\n[profile.mixmatch]\nsteps = 2\n"
+
+
+@pytest.mark.parametrize(("name", "block"), list(zip(TREES, BLOCKS, strict=True)), ids=list(TREES))
+def test_the_lines_of_the_document_make_a_run_of_the_published_layout(
+    name: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *tables, command = block.splitlines()
+    assert command == f"scanmix train train.csv --test test.csv --profile {name} --gpus 4"
+    monkeypatch.chdir(TREES[name](tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    subprocess.run(["bash", "-ec", "\n".join(tables)], check=True)
+    Path("small.toml").write_text(SMALL.format(name), encoding="utf-8")
+    own = ["--config", "small.toml", "--backbone", "small", "--image-size", "24", "--batch-size", "8", "--epochs", "1"]
+    with pytest.raises(SystemExit) as ended:
+        main([*command.split()[1:5], *own, "--pretrain-epochs", "1", "--device", "cpu", "--out", "run", "-q"])
+    assert ended.value.code == 0
+    summary = json.loads(Path("run/summary.json").read_text(encoding="utf-8"))
+    assert summary["seconds"].keys() >= STAGES
+    assert (summary["counts"]["train"], summary["counts"]["held_out"]) == (20, 4)
+    assert summary["profile"] == "paper"

@@ -77,6 +77,13 @@ def test_faithful_profiles_are_the_benchmark_rows() -> None:
     assert plan.choose_profile(Request(profile="paper"), large, CPU)[0] == PAPER["webvision"]
 
 
+@pytest.mark.parametrize("name", ["webvision", "clothing1m"])
+def test_a_large_set_of_the_paper_has_its_row_by_name_whatever_the_images(name: str) -> None:
+    profile, reason = plan.choose_profile(Request(profile=name), TYPICAL, CPU)
+    assert profile == PAPER[name]
+    assert reason == f"the paper settings of the {name} benchmark"
+
+
 def test_large_pictures_on_a_gpu_are_pre_trained_by_moco_and_stored_with_a_margin() -> None:
     large = plan.choose_profile(Request(), replace(TYPICAL, short_side=400), GPU)[0]
     assert large.contrastive is not None

@@ -35,7 +35,9 @@ def test_clean_returns_the_run_and_says_nothing(
 def test_api_errors_are_the_sentences_of_the_command(squares: Path) -> None:
     with pytest.raises(DataError, match=r"^nowhere does not exist; check the path$"):
         scanmix.clean("nowhere")
-    with pytest.raises(SettingsError, match=r"^unknown profile 'x'; choose one of auto, fast, paper, official$"):
+    with pytest.raises(
+        SettingsError, match=r"^unknown profile 'x'; choose one of auto, fast, paper, official, webvision, clothing1m$"
+    ):
         scanmix.clean(squares, profile="x")
     with pytest.raises(SettingsError, match=r"^options: unknown key 'epoch'; the nearest known key is 'epochs'$"):
         scanmix.clean(squares, epoch=3)

@@ -210,7 +210,7 @@ def test_predict_classifies_files_and_folders(squares: Path, capsys: pytest.Capt
 
 BAD = [
     (["nowhere"], "nowhere does not exist; check the path"),
-    (["--profile", "fst"], "unknown profile 'fst'; choose one of auto, fast, paper, official"),
+    (["--profile", "fst"], "unknown profile 'fst'; choose one of auto, fast, paper, official, webvision, clothing1m"),
     (["--time-budget", "soon"], "--time-budget 'soon' is no duration; write for example 60s, 10m or 1.5h"),
     (["--fail-on", "many"], "--fail-on 'many' is neither a count nor a share; write for example 25 or 5%"),
     (["--device", "tpu"], "unknown device 'tpu'; choose one of auto, cpu, cuda, cuda:N, mps"),
