@@ -12,6 +12,7 @@ from scanmix_cli.augment.pipelines import build_view
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import Compute, seeded
+from scanmix_cli.engine.parallel import gather_rows, rows_of_this_process, world
 from scanmix_cli.method.features import FeatureSet
 from scanmix_cli.method.images import to_layout
 from scanmix_cli.method.networks import placed
@@ -36,15 +37,20 @@ class StillEncoder:
         self.embedding = placed(Embedding(backbone), compute.device).eval()
 
     def raw(self, images: "RowsOf", views: int = VIEWS) -> Tensor:
-        """float16 (N, views, D) on the CPU, not centred yet; pixels are read a batch at a time from where they lie."""
+        """float16 (N, views, D) on the CPU, not centred yet; pixels are read a batch at a time from where they lie.
+
+        Processes that share the run take a batch each, in turns, and exchange the features.
+        """
         size, mean, std = self.profile.image_size, self.profile.mean, self.profile.std
-        view, step = build_view("test", size, mean, std), BATCH[self.compute.device.type]
+        view, step = build_view("test", size, mean, std), world() * BATCH[self.compute.device.type]
         result = torch.empty(len(images), views, len(self.embedding.center), dtype=torch.float16)
         for start in range(0, len(images), step):
-            pixels = torch.from_numpy(images[start : start + step]).to(self.compute.device)
+            turn = result[start : start + step]
+            own = start + rows_of_this_process(len(turn), torch.device("cpu")).numpy()
+            pixels = torch.from_numpy(images[own]).to(self.compute.device)
             with torch.inference_mode(), self.compute.autocast():
-                for k, seen in enumerate(views_of(view(pixels, None), views)):
-                    result[start : start + len(pixels), k] = self.embedding.raw(to_layout(seen)).half().cpu()
+                seen = [self.embedding.raw(to_layout(one)).half() for one in views_of(view(pixels, None), views)]
+            turn.copy_(gather_rows(torch.stack(seen, 1), len(turn)))
         return result
 
     def train_set(self, images: "RowsOf", labels: Tensor, classes: int, context: Context) -> FeatureSet:
@@ -104,7 +110,7 @@ def seconds_per_image(profile: Profile, compute: Compute) -> float:
 
 
 class RowsOf:
-    """Images at `rows` int64 (N,) of the table as uint8 (N, 3, S, S), read from the pixel cache only where sliced."""
+    """Images at `rows` int64 (N,) of the table as uint8 (N, 3, S, S), read from the pixel cache when asked for."""
 
     def __init__(self, pixels: Pixels, rows: np.ndarray) -> None:
         self.images, self.places = pixels.images, np.searchsorted(pixels.rows, rows)
@@ -112,7 +118,7 @@ class RowsOf:
     def __len__(self) -> int:
         return len(self.places)
 
-    def __getitem__(self, part: slice) -> np.ndarray:
+    def __getitem__(self, part: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(self.images[self.places[part]])
 
 

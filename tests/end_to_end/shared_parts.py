@@ -10,18 +10,23 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
+import numpy as np
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "method"))
 from scanmix_cli.models.norm_sync import synchronise_norms
+from scanmix_cli.models.registry import build_backbone
 from toy_runs import shrink, toy_context, toy_images, toy_profile
 
 from scanmix_cli.engine import parallel
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.device import seeded
 from scanmix_cli.errors import ScanmixError, SettingsError
 from scanmix_cli.method.belief_loop import run_belief_loop
 from scanmix_cli.method.images import forward_all
@@ -38,10 +43,13 @@ from scanmix_cli.method.simclr import train_simclr
 from scanmix_cli.method.student import make_student
 from scanmix_cli.method.teams import each_apart
 from scanmix_cli.method.warmup import warm_up
+from scanmix_cli.profiles import fast
 from scanmix_cli.profiles.official import OFFICIAL
+from scanmix_cli.workflow.still import StillEncoder
 
 IMAGES = toy_images(38)  # a number that four processes cannot share evenly
 PROFILE = toy_profile(2)
+TINY = "timm:test_efficientnet"
 
 
 def gathered() -> dict[str, Tensor]:
@@ -148,6 +156,37 @@ def beliefs() -> dict[str, Tensor]:
     return weights(student.averaged) | history(context)
 
 
+class Asked:
+    """Images, and how many of them were asked for."""
+
+    def __init__(self, images: np.ndarray) -> None:
+        self.images, self.count = images, 0
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, rows: np.ndarray) -> np.ndarray:
+        self.count += len(rows)
+        return self.images[rows]
+
+
+def still_features(asked: Asked) -> Tensor:
+    """What an encoder that stands still sees in the images."""
+    context = toy_context()
+    with TemporaryDirectory() as folder:
+        weights = Path(folder) / "tiny.safetensors"
+        with seeded(0):
+            save_file(build_backbone(TINY).state_dict(), weights)
+        profile = replace(fast.STILL, image_size=32, stored_size=32, backbone=TINY, weights=str(weights))
+        encoder = StillEncoder(profile, context.compute)
+    return encoder.train_set(asked, IMAGES.labels, IMAGES.classes, context).mean_features()  # type: ignore[arg-type]
+
+
+def still() -> dict[str, Tensor]:
+    pixels = torch.nn.functional.interpolate(IMAGES.pixels.float(), size=32).byte()
+    return {"features": still_features(Asked(pixels.numpy()))}
+
+
 def whole_run() -> dict[str, Tensor]:
     context = toy_context()
     outcome = METHODS["scanmix"](IMAGES, PROFILE, Monitor(IMAGES), context, None)
@@ -159,8 +198,8 @@ def whole_run() -> dict[str, Tensor]:
     return found | {"final": torch.from_numpy(evidence.final_probability), "neighbors": outcome.neighbors.float()}
 
 
-PARTS = (gathered, norms, simclr, moco, scan, warmup, em_loop, teams, beliefs, whole_run)
-PARTS_OF_MANY = (gathered, norms, teams, whole_run)  # what more than two processes are tried with
+PARTS = (gathered, norms, simclr, moco, scan, warmup, em_loop, teams, beliefs, still, whole_run)
+PARTS_OF_MANY = (gathered, norms, teams, still, whole_run)  # what more than two processes are tried with
 
 
 def everything() -> dict[str, dict[str, Tensor]]:
@@ -176,6 +215,13 @@ def trained_apart() -> dict[str, list[int]]:
         return parallel.world()
 
     return {"processes": each_apart(work, [nn.Linear(1, 1), nn.Linear(1, 1)], toy_context()), "trained": trained}
+
+
+def looked_at() -> int:
+    """Images of which this process works out the features of a still encoder."""
+    asked = Asked(np.zeros((38, 3, 32, 32), np.uint8))
+    still_features(asked)
+    return asked.count
 
 
 def messages() -> list[str]:
@@ -206,7 +252,7 @@ def work(rank: int, count: int, port: int, folder: Path) -> None:
     place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     os.environ.update({name: str(value) for name, value in place.items()})
     with parallel.joined("cpu"):
-        own = {"parts": everything(), "messages": messages(), "apart": trained_apart()}
+        own = {"parts": everything(), "messages": messages(), "apart": trained_apart(), "looked at": looked_at()}
         torch.save(own, folder / f"{rank}.pt")
 
 

@@ -66,6 +66,12 @@ def test_half_of_the_processes_train_one_network_and_half_the_other(shared: list
     ]
 
 
+def test_the_features_of_a_still_encoder_are_worked_out_in_shares(shared: list[dict]) -> None:
+    """38 images, 8 of each process in a turn; the last turn is of 6 images, 3 or 2 of each process."""
+    each = {2: 8 + 8 + 3, 4: 8 + 2}[len(shared)]
+    assert [own["looked at"] for own in shared] == [each] * len(shared)
+
+
 def test_what_one_process_finds_wrong_is_said_in_all_of_them(shared: list[dict]) -> None:
     count = len(shared)
     other = [f"process 2 of {count} has other data (set 1) than process 0 (set 0); give all of them the same"]
