@@ -45,12 +45,17 @@ def test_every_section_at_toy_size_and_a_second_call_that_keeps_the_first(tmp_pa
 
 def test_schedule_against_counting_by_hand(speed: ModuleType) -> None:
     rows = {
-        "simclr": {"512": {"epoch_s": 1.0, "images_per_s": 5.0, "forwards_per_s": 15.0}},
+        "simclr": {
+            "512": {"epoch_s": 1.0, "images_per_s": 5.0, "forwards_per_s": 15.0},
+            "2048": {"epoch_s": 0.8, "images_per_s": 8.0, "forwards_per_s": 24.0},
+        },
         "fast_simclr": {"epoch_s": 0.5},
         "scan": {"128": {"epoch_s": 2.0}, "512": {"epoch_s": 1.0}},
         "warmup": {"epoch_s": 3.0},
         "mixmatch": {
-            f"{batch} {view}": {"ms": ms} for batch in (64, 128) for view, ms in (("strong", 5.0), ("weak", 4.0))
+            f"{batch} {view}": {"ms": ms, "images_per_s": 6.0}
+            for batch in (64, 128)
+            for view, ms in (("strong", 5.0), ("weak", 4.0))
         },
         "clustering": {
             f"{batch} {view}": {"ms": ms} for batch in (128, 512) for view, ms in (("strong", 3.0), ("weak", 2.0))
@@ -64,4 +69,8 @@ def test_schedule_against_counting_by_hand(speed: ModuleType) -> None:
     common = 500 * 1.0 + 50 * 2.0 + 10 * 3.0 + 300 * (2 * 0.1 * 1.2 + 0.5)
     assert found["sym 90"] == pytest.approx((common + 300 * 2 * (156 * 0.005 + 390 * 0.003)) / 60)
     assert found["sym 20"] == pytest.approx((common + 300 * 2 * (625 * 0.004 + 390 * 0.002)) / 60)
+    larger = 500 * 0.8 + 50 * 1.0 + 10 * 3.0 + 300 * (2 * 0.1 * 1.2 + 0.5)
+    found = summary["larger_batches_minutes"]
+    assert found["sym 90"] == pytest.approx((larger + 300 * 2 * (78 * 0.005 + 97 * 0.003)) / 60)
+    assert summary["mixmatch_share_of_simclr"] == 6.0 / 8.0
     assert summary["fast_profile_minutes"] == pytest.approx((440 * 0.5 + 160 * 1.5) / 60)
