@@ -32,6 +32,28 @@ def test_growth_has_its_exponent_and_peaks(script: Script) -> None:
     ]
 
 
+def test_starts_are_cold_and_warm(script: Script) -> None:
+    startup = script("startup")
+    found = {n: (startup.Start(n / 10, 1.5), startup.Start(n**0.5, 1.25)) for n in (100, 10_000)}
+    assert startup.table(found).splitlines() == [
+        "| | 100 | 10,000 | exponent |",
+        "| --- | --- | --- | --- |",
+        "| start, cold cache, s | 10.0 | 1000.0 | 1.00 |",
+        "| start, warm cache, s | 10.0 | 100.0 | 0.50 |",
+        "| peak memory, cold, GiB | 1.50 | 1.50 | |",
+        "| peak memory, warm, GiB | 1.25 | 1.25 | |",
+    ]
+
+
+def test_a_start_ends_where_the_first_stage_begins(script: Script, tmp_path: Path) -> None:
+    startup, log = script("startup"), tmp_path / "log.txt"
+    assert not startup.has_started(log)
+    log.write_text("2026-01-01 00:00:00 nothing starts early: 4 images\n", encoding="utf-8")
+    assert not startup.has_started(log)
+    log.write_text(log.read_text(encoding="utf-8") + "2026-01-01 00:00:09 simclr starts, 36 epochs\n", encoding="utf-8")
+    assert startup.has_started(log)
+
+
 def test_agreement_has_means_and_spreads(script: Script) -> None:
     agreement = script("agreement")
     scores = {way.name: [0.5, 0.75] for way in agreement.WAYS}
