@@ -7,6 +7,13 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import torch
+
+from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.device import Compute
+from scanmix_cli.method.methods import METHODS
+from scanmix_cli.method.monitor import Monitor
+from scanmix_cli.profiles import fast
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 Script = Callable[[str], ModuleType]
@@ -52,6 +59,27 @@ def test_a_start_ends_where_the_first_stage_begins(script: Script, tmp_path: Pat
     assert not startup.has_started(log)
     log.write_text(log.read_text(encoding="utf-8") + "2026-01-01 00:00:09 simclr starts, 36 epochs\n", encoding="utf-8")
     assert startup.has_started(log)
+
+
+def test_the_em_run_is_short(script: Script) -> None:
+    for toy, least, most in ((False, 6, 15), (True, 1, 1)):
+        profile = script("agreement").short(fast.GPU, toy)
+        assert profile.beliefs is not None
+        assert profile.contrastive is not None
+        assert (profile.beliefs.epochs, profile.contrastive.epochs) == (least, most)
+
+
+def test_every_stage_runs_without_recording(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a CPU, where nothing is recorded anyway, with the same losses."""
+    monkeypatch.syspath_prepend(str(FOLDER.parent / "tests" / "method"))
+    agreement, toy = script("agreement"), importlib.import_module("toy_runs")
+
+    def losses(kind: type[Context]) -> list[dict]:
+        context = kind(Compute(torch.device("cpu"), "fp32"), 0)
+        METHODS["scanmix"](toy.toy_images(), toy.toy_profile(1), Monitor(), context, None)
+        return [{k: v for k, v in row.items() if k != "seconds"} for row in context.history.rows]
+
+    assert losses(agreement.Unrecorded) == losses(Context)
 
 
 def test_agreement_has_means_and_spreads(script: Script) -> None:

@@ -39,3 +39,19 @@ def test_errors_of_the_function_itself_come_through(monkeypatch: pytest.MonkeyPa
     assert function(torch.tensor(1)) == 1
     with pytest.raises(torch.OutOfMemoryError):
         function(torch.tensor(2))
+
+
+def test_many_sizes_do_not_compile_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After eight of them the plain function serves the others."""
+    compiled: list[object] = []
+    real = torch.compile
+
+    def backend(graph: torch.fx.GraphModule, _: list[Tensor]) -> Callable[..., Tensor]:
+        compiled.append(graph)
+        return graph.forward
+
+    monkeypatch.setattr(torch, "compile", lambda function, dynamic: real(function, dynamic=dynamic, backend=backend))
+    function = CompiledFunction(double, pytest.fail)
+    for size in range(2, 30):
+        assert function(torch.ones(size)).tolist() == [2.0] * size
+    assert 1 <= len(compiled) <= 8
