@@ -18,6 +18,7 @@ from scanmix_cli.data.isolated import Isolation
 from scanmix_cli.data.prints import make_prints
 from scanmix_cli.data.records import Records
 
+MANY = 10_000  # files from which on processes are worth starting
 _CHUNK = 32  # rows per task: enough to make handing over a task cheap against decoding
 _AHEAD = 4  # tasks per worker decoded ahead of writing, which bounds memory
 
@@ -35,7 +36,11 @@ class Decoded:
 @dataclass(frozen=True)
 class Decoder:
     """Decodes files in threads, since Pillow lets go of the interpreter lock while it decodes and resizes; those that
-    could get stuck or break the decoder in processes beside them."""
+    could get stuck or break the decoder in processes beside them.
+
+    Of `MANY` files and more each thread has a process decode its calm ones: small pictures spend most of their time
+    in Python, where only one thread can be.
+    """
 
     paths: list[str]
     size: int
@@ -92,10 +97,20 @@ class Decoder:
             isolation.close()
 
     def _decode(self, start: int, isolation: Isolation) -> Decoded:
+        rows = [row for row in range(start, min(start + _CHUNK, len(self.paths))) if not self._is_known(row)]
         pictures, errors, remarks = {}, {}, {}
-        for row in range(start, min(start + _CHUNK, len(self.paths))):
-            if self._is_known(row):
-                continue
+        if self.workers > 1 and len(self.paths) >= MANY:
+            taken = isolation.decode_calm([self.paths[row] for row in rows], self.size, self.salvage)
+            for place, (outcome, heard) in taken.items():
+                row = rows[place]
+                if isinstance(outcome, DecodeError):
+                    errors[row] = outcome.code, outcome.message
+                else:
+                    pictures[row] = outcome
+                if heard:
+                    remarks[row] = [_wording(text) for text in heard]
+            rows = [row for place, row in enumerate(rows) if place not in taken]
+        for row in rows:
             _LOCAL.heard = []
             try:
                 pictures[row] = isolation.decode(read_content(self.paths[row]), self.size, self.salvage)
@@ -103,6 +118,7 @@ class Decoder:
                 errors[row] = error.code, error.message
             if _LOCAL.heard:
                 remarks[row] = _LOCAL.heard
+        pictures = dict(sorted(pictures.items()))
         return Decoded(pictures, make_prints(list(pictures.values())), errors, remarks)
 
 
@@ -134,6 +150,11 @@ class _Known:
 _LOCAL = threading.local()  # `heard`: what the image libraries warned of while the thread decoded its present file
 
 
+def _wording(remark: str) -> str:
+    """What many files' remarks have in common."""
+    return re.sub(r"\d+", "N", remark).strip()
+
+
 @contextmanager
 def _collected_warnings() -> Iterator[None]:
     """Keep what image libraries warn of by its wording, numbers left out, in place of printing it."""
@@ -141,7 +162,7 @@ def _collected_warnings() -> Iterator[None]:
     def hear(message: Warning | str, *_: Any, **__: Any) -> None:
         heard = getattr(_LOCAL, "heard", None)
         if heard is not None:
-            heard.append(re.sub(r"\d+", "N", str(message)).strip())
+            heard.append(_wording(str(message)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

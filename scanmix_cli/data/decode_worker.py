@@ -8,33 +8,59 @@ import signal
 import struct
 import warnings
 from contextlib import suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+from scanmix_cli.data import decode
+from scanmix_cli.data.risk import is_calm
 
 REQUEST = struct.Struct("<QIB")  # length of the file's content, size of the picture, whether to salvage
+BATCH = 1 << 62  # added to the length: what follows is a list of paths in JSON
 ORPHANED = 300  # seconds for a picture, longer than the asking process ever waits
 MEMORY = 4 << 30  # bytes of addresses, also for a picture of MAX_PIXELS
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer until there are no more requests: a line of JSON, then pixels and frame."""
-    from scanmix_cli.data.decode import DecodeError, decode_bytes
-
+    """Answer until there are no more requests: a line of JSON on the picture, then its pixels and frame; or a list of
+    several, then those of each."""
     _limit()
     while head := requests.read(REQUEST.size):
         length, size, salvage = REQUEST.unpack(head)
-        _alarm(ORPHANED)
-        with warnings.catch_warnings(record=True) as heard:
-            warnings.simplefilter("always")
-            try:
-                picture = decode_bytes(requests.read(length), size, salvage=bool(salvage))
-                answer = {"size": picture.size, "kind": picture.kind, "frame": len(picture.frame)}
-                body = picture.pixels.tobytes() + picture.frame
-            except DecodeError as error:
-                answer, body = {"code": error.code, "message": error.message}, b""
-        answer["heard"] = [str(warning.message) for warning in heard]
-        _alarm(0)
-        answers.write(json.dumps(answer).encode() + b"\n" + body)
+        if length < BATCH:
+            _alarm(ORPHANED)
+            answer, body = _decoded(requests.read(length), size, bool(salvage))
+            line = json.dumps(answer)
+            _alarm(0)
+        else:
+            several, body = _decoded_files(json.loads(requests.read(length - BATCH)), size, bool(salvage))
+            line = json.dumps(several)
+        answers.write(line.encode() + b"\n" + body)
         answers.flush()
+
+
+def _decoded(data: bytes, size: int, salvage: bool) -> tuple[dict[str, Any], bytes]:
+    body = b""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            picture = decode.decode_bytes(data, size, salvage=salvage)
+            answer: dict[str, Any] = {"size": picture.size, "kind": picture.kind}
+            body = picture.pixels.tobytes() + picture.frame
+        except decode.DecodeError as error:
+            answer = {"code": error.code, "message": error.message}
+    return answer | {"bytes": len(body), "heard": [str(warning.message) for warning in heard]}, body
+
+
+def _decoded_files(paths: list[str], size: int, salvage: bool) -> tuple[list[dict[str, Any]], bytes]:
+    """Of the calm ones alone, each with its place."""
+    answers, bodies = [], []
+    for place, path in enumerate(paths):
+        with suppress(decode.DecodeError):  # what cannot be read is left to the process that asks
+            data = decode.read_content(path)
+            if is_calm(data):
+                answer, body = _decoded(data, size, salvage)
+                answers.append(answer | {"place": place})
+                bodies.append(body)
+    return answers, b"".join(bodies)
 
 
 def _alarm(seconds: int) -> None:

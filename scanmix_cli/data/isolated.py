@@ -1,4 +1,5 @@
-"""Decoding of pictures that are not calm in processes of their own, with a time limit: each can cost its row alone."""
+"""Decoding in processes beside this one: of pictures that are not calm, with a time limit, since each may cost its row
+alone; and of calm ones by the dozen, where there are many."""
 
 import json
 import os
@@ -6,13 +7,15 @@ import subprocess
 import sys
 import threading
 import warnings
-from contextlib import suppress
-from typing import IO
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import accumulate
+from typing import IO, Any
 
 import numpy as np
 
 from scanmix_cli.data.decode import CORRUPT_IMAGE, TOO_LARGE, DecodeError, Picture, decode_bytes
-from scanmix_cli.data.decode_worker import REQUEST
+from scanmix_cli.data.decode_worker import BATCH, REQUEST
 from scanmix_cli.data.risk import is_calm
 
 SECONDS = 60.0  # for one picture; the largest that is read takes a few
@@ -25,6 +28,8 @@ sys.path[:] = json.loads(sys.argv[1])
 from scanmix_cli.data.decode_worker import serve
 serve(sys.stdin.buffer, sys.stdout.buffer)
 """
+
+Outcome = tuple[Picture | DecodeError, list[str]]  # of one file, and what the image libraries warned of
 
 
 class Isolation:
@@ -39,11 +44,18 @@ class Isolation:
         """As `decode_bytes`; also raises DecodeError where the decoder dies or takes longer than allowed."""
         if is_calm(data):
             return decode_bytes(data, size, salvage=salvage)
+        return self._worker().decode(data, size, salvage)
+
+    def decode_calm(self, paths: list[str], size: int, salvage: bool) -> dict[int, Outcome]:
+        """What becomes of the calm ones among the files, by their place in `paths`; none where the process dies."""
+        return self._worker().decode_calm(paths, size, salvage)
+
+    def _worker(self) -> "Worker":
         worker: Worker | None = getattr(self._own, "worker", None)
         if worker is None:
             worker = self._own.worker = Worker(self.seconds)
             self._all.append(worker)
-        return worker.decode(data, size, salvage)
+        return worker
 
     def close(self) -> None:
         """End all workers."""
@@ -60,23 +72,39 @@ class Worker:
 
     def decode(self, data: bytes, size: int, salvage: bool) -> Picture:
         """Hand the picture over and wait."""
-        process = self.process if self.process is not None and self.process.poll() is None else self._start()
         late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            process.kill()
-
-        clock = threading.Timer(self.seconds, stop)
-        clock.daemon = True
-        clock.start()
         try:
-            return _exchange(process, data, size, salvage)
+            with self._within(self.seconds, late) as process:
+                return _exchange(process, data, size, salvage)
         except (OSError, ValueError, EOFError):
             self.stop()
             if late.is_set():
                 raise DecodeError(TOO_LARGE, f"decoding takes longer than {self.seconds:g} seconds") from None
             raise DecodeError(CORRUPT_IMAGE, "the decoder breaks down over it") from None
+
+    def decode_calm(self, paths: list[str], size: int, salvage: bool) -> dict[int, Outcome]:
+        """Hand the paths over and wait."""
+        try:
+            with self._within(self.seconds * len(paths), threading.Event()) as process:
+                return _exchange_files(process, paths, size, salvage)
+        except (OSError, ValueError, EOFError):
+            self.stop()
+            return {}
+
+    @contextmanager
+    def _within(self, seconds: float, late: threading.Event) -> Iterator["subprocess.Popen[bytes]"]:
+        """A process that is killed after so long, which `late` tells of."""
+        process = self.process if self.process is not None and self.process.poll() is None else self._start()
+
+        def stop() -> None:
+            late.set()
+            process.kill()
+
+        clock = threading.Timer(seconds, stop)
+        clock.daemon = True
+        clock.start()
+        try:
+            yield process
         finally:
             clock.cancel()
 
@@ -105,22 +133,49 @@ class Worker:
 
 
 def _exchange(process: "subprocess.Popen[bytes]", data: bytes, size: int, salvage: bool) -> Picture:
+    answer, body = _asked(process, REQUEST.pack(len(data), size, salvage) + data)
+    outcome, heard = _outcome(answer, body, 0, size)
+    for text in heard:
+        warnings.warn(text, UserWarning, stacklevel=2)
+    if isinstance(outcome, DecodeError):
+        raise outcome
+    return outcome
+
+
+def _exchange_files(
+    process: "subprocess.Popen[bytes]", paths: list[str], size: int, salvage: bool
+) -> dict[int, Outcome]:
+    names = json.dumps(paths).encode()
+    answers, body = _asked(process, REQUEST.pack(BATCH + len(names), size, salvage) + names)
+    starts = accumulate((answer["bytes"] for answer in answers), initial=0)
+    return {
+        answer["place"]: _outcome(answer, body, start, size) for answer, start in zip(answers, starts, strict=False)
+    }
+
+
+def _asked(process: "subprocess.Popen[bytes]", request: bytes) -> tuple[Any, bytes]:
+    """The answer's line and what follows it."""
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(REQUEST.pack(len(data), size, salvage))
-    process.stdin.write(data)
+    process.stdin.write(request)
     process.stdin.flush()
-    line = process.stdout.readline(1 << 20)
+    line = process.stdout.readline(1 << 24)
     if not line.endswith(b"\n"):
         raise EOFError
     answer = json.loads(line)
-    for text in answer["heard"]:
-        warnings.warn(text, UserWarning, stacklevel=2)
+    several = answer if isinstance(answer, list) else [answer]
+    return answer, _exactly(process.stdout, sum(one["bytes"] for one in several))
+
+
+def _outcome(answer: dict[str, Any], body: bytes, start: int, size: int) -> Outcome:
+    """What the part of the body from `start` on holds: pixels, then the frame."""
     if "code" in answer:
-        raise DecodeError(answer["code"], answer["message"])
-    pixels = np.frombuffer(_exactly(process.stdout, 3 * size * size), np.uint8).reshape(3, size, size)
+        return DecodeError(answer["code"], answer["message"]), answer["heard"]
+    count = 3 * size * size
+    pixels = np.frombuffer(body, np.uint8, count, start).reshape(3, size, size)
     width, height = answer["size"]
-    return Picture(pixels, (width, height), answer["kind"], _exactly(process.stdout, answer["frame"]))
+    frame = body[start + count : start + answer["bytes"]]
+    return Picture(pixels, (width, height), answer["kind"], frame), answer["heard"]
 
 
 def _exactly(pipe: IO[bytes], count: int) -> bytes:

@@ -1,6 +1,7 @@
 """Images that are nearly the same: one stored anew, made smaller, moved by a little, or with other colours."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from scipy.fft import irfft2, rfft2
@@ -65,12 +66,16 @@ def _alike(prints: np.ndarray, images: np.ndarray, rows: np.ndarray) -> Iterator
     low, high = np.sort(pairs[:, (pairs[0] != pairs[1]) & (pairs[1] >= 0)], axis=0)
     pairs = with_contrast[np.stack(np.divmod(np.unique(low * len(near) + high), len(near)))]
     bar = least_correlation(images, rows[with_contrast], near) if images.shape[-1] >= SMALLEST else np.inf
-    for start in range(0, pairs.shape[1], _BLOCK):
+
+    def compared(start: int) -> tuple[np.ndarray, np.ndarray]:
         left, right = pairs[:, start : start + _BLOCK]
         alike = _distances(prints, contrast, left, right) <= LARGEST_DISTANCE
         if np.isfinite(bar):
             alike |= correlations(images, rows[left], rows[right]) >= bar
-        yield left[alike], right[alike]
+        return left[alike], right[alike]
+
+    with ThreadPoolExecutor(_threads()) as pool:
+        yield from pool.map(compared, range(0, pairs.shape[1], _BLOCK))
 
 
 def least_correlation(images: np.ndarray, places: np.ndarray, near: np.ndarray) -> float:
@@ -140,6 +145,13 @@ def _nearest(vectors: np.ndarray, count: int) -> np.ndarray:
     grouped.train(vectors[:: max(len(vectors) // (64 * lists), 1)])
     grouped.add(vectors)
     return grouped.search(vectors, count)[1].astype(np.int64)
+
+
+def _threads() -> int:
+    """As many as faiss uses: the cores of the process, or OMP_NUM_THREADS."""
+    import faiss  # only where it is used: machines that only train lack it
+
+    return faiss.omp_get_max_threads()
 
 
 def _distances(prints: np.ndarray, contrast: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from mixed_table import CODES, assert_equal, mixed_table
 from PIL import ImageFile
 
 from scanmix_cli.data import cache as cache_module
+from scanmix_cli.data import decode_many, isolated
 from scanmix_cli.data.cache import CacheWriter, default_cache_dir
 from scanmix_cli.data.decode import decode_file
 from scanmix_cli.data.pixels import Pixels, load_pixels
@@ -42,6 +43,14 @@ def test_every_row_belongs_to_its_own_file(mixed: Samples, tmp_path: Path, worke
     assert pixels.error_codes.tolist() == CODES
     assert [bool(message) for message in pixels.messages] == [k % 7 == 0 for k in range(100)]
     assert pixels.source_sizes.tolist() == [[8, 8] if k % 7 else [0, 0] for k in range(100)]
+
+
+def test_processes_that_die_leave_the_files_to_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = read_samples(make_folder(tmp_path / "data", [f"{label}/{k}.png" for label in "ab" for k in range(40)]))
+    expected = load_pixels(samples, SIZE, workers=2, cache_dir=None)
+    monkeypatch.setattr(decode_many, "MANY", 1)
+    monkeypatch.setattr(isolated, "_PROGRAM", "import sys\nsys.stdin.buffer.read(17)")
+    assert_equal(expected, load_pixels(samples, SIZE, workers=2, cache_dir=None))
 
 
 def test_second_call_maps_the_same_pixels_without_decoding(

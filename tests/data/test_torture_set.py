@@ -6,9 +6,15 @@ import os
 from pathlib import Path
 
 import pytest
+from mixed_table import assert_equal
 from torture_set import CLASS_NAMES, EMPTY_CLASS, ONE_IMAGE_CLASS, Expected, write_torture_set
 
 from scanmix_cli.cli.app import main
+from scanmix_cli.data import decode_many
+from scanmix_cli.data.decode import read_content
+from scanmix_cli.data.pixels import load_pixels
+from scanmix_cli.data.risk import is_calm
+from scanmix_cli.data.sources import read_samples
 from scanmix_cli.report.spreadsheet import restored
 
 
@@ -105,3 +111,24 @@ def test_train_report_and_export_keep_every_row(
     contents = sorted(path.read_bytes() for path in exported)
     assert contents == sorted((folder / "set" / name).read_bytes() for name in readable)
     assert not any(os.path.islink(path) for path in exported)
+
+
+@pytest.mark.parametrize("truncated", ["skip", "use"])
+def test_processes_for_many_files_change_nothing(
+    torture: tuple[Path, Expected], monkeypatch: pytest.MonkeyPatch, truncated: str
+) -> None:
+    samples = read_samples(Path("set"))
+    expected = load_pixels(samples, 8, workers=1, cache_dir=None, truncated=truncated)
+    assert len(expected.warnings) > 0
+    asked: list[str] = []
+
+    def read(path: str) -> bytes:
+        asked.append(path)
+        data = read_content(path)
+        assert not is_calm(data)
+        return data
+
+    monkeypatch.setattr(decode_many, "MANY", 1)
+    monkeypatch.setattr(decode_many, "read_content", read)
+    assert_equal(expected, load_pixels(samples, 8, workers=3, cache_dir=None, truncated=truncated))
+    assert 0 < len(asked) < len(samples.table) / 2
