@@ -28,7 +28,8 @@ _SHIFT = 3  # pixels to each side
 _FAINTEST = 4.0  # standard deviation, 0 to 255: what is left of a smooth picture is only the traces of its storage
 _LIMIT = 2.0  # standard deviations: a few glaring pixels must not decide
 _EXACT = 20_000  # images, at most, that are all compared by their cell means; more are grouped first
-_BLOCK = 2_048
+_BLOCK = 2_048  # pairs at a time
+_PICTURES = 128  # read at a time, in which large ones take the more memory
 _JUDGED_FROM, _JUDGED_BY = 50, 2_000  # images from which the set has a bar of its own; pairs that it is read off
 
 
@@ -99,7 +100,8 @@ def correlations(images: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.
     Phase-free cross-correlation by the Fourier transform; what wraps around at the edges is faded out before.
     """
     chosen, place = np.unique(np.concatenate([left, right]), return_inverse=True)
-    waves = rfft2(_structure(images[chosen]), axes=(1, 2))
+    parts = np.array_split(chosen, max(-(-len(chosen) // _PICTURES), 1))
+    waves = rfft2(np.concatenate([_structure(images[part]) for part in parts]), axes=(1, 2))
     side = SIDE if images.shape[-1] >= SIDE else images.shape[-1]
     shifts = np.arange(-_SHIFT, _SHIFT + 1)
     product = waves[place[: len(left)]] * waves[place[len(left) :]].conj()

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -29,6 +30,15 @@ WEIGHTS, DESCRIPTION = "model.safetensors", "model.json"
 FORMAT = 1
 
 
+class Images(Protocol):
+    """uint8 (N, 3, S, S) that is asked for in parts: an array, or rows of the pixel cache, which may be larger than the
+    memory."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> np.ndarray: ...
+
+
 @dataclass(frozen=True)
 class Classifier:
     """One or more networks whose summed logits classify."""
@@ -41,7 +51,7 @@ class Classifier:
     mean: Normalisation
     std: Normalisation
 
-    def probabilities(self, images: np.ndarray, compute: Compute, views: int = 1) -> np.ndarray:
+    def probabilities(self, images: Images, compute: Compute, views: int = 1) -> np.ndarray:
         """float32 (N, C) for uint8 (N, 3, stored_size, stored_size); the mean over `views` of every image."""
 
         def classify(batch: Tensor) -> Tensor:
@@ -50,7 +60,7 @@ class Classifier:
 
         return self._batched(images, compute, classify, len(self.classes))
 
-    def features(self, images: np.ndarray, compute: Compute) -> np.ndarray:
+    def features(self, images: Images, compute: Compute) -> np.ndarray:
         """float32 (N, D) for uint8 (N, 3, stored_size, stored_size): the backbones' outputs side by side."""
 
         def embed(batch: Tensor) -> Tensor:
@@ -60,7 +70,7 @@ class Classifier:
         return self._batched(images, compute, embed, width)
 
     def _batched(
-        self, images: np.ndarray, compute: Compute, function: Callable[[Tensor], Tensor], width: int
+        self, images: Images, compute: Compute, function: Callable[[Tensor], Tensor], width: int
     ) -> np.ndarray:
         """`function` of the normalised test view of every image, float32 (N, width)."""
         view = build_view("test", self.image_size, self.mean, self.std)

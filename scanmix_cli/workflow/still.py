@@ -118,7 +118,7 @@ class RowsOf:
     def __len__(self) -> int:
         return len(self.places)
 
-    def __getitem__(self, part: np.ndarray) -> np.ndarray:
+    def __getitem__(self, part: np.ndarray | slice) -> np.ndarray:
         return np.ascontiguousarray(self.images[self.places[part]])
 
 

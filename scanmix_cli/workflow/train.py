@@ -56,6 +56,7 @@ from scanmix_cli.workflow.plan import Plan, check_names, make_plan
 from scanmix_cli.workflow.request import Given, Request
 from scanmix_cli.workflow.reviewed import TrainingLabels, given_labels, read_reviewed
 from scanmix_cli.workflow.sets import make_sets
+from scanmix_cli.workflow.still import RowsOf
 from scanmix_cli.workflow.weights import choose_outside, load_encoder, weights_digest
 
 OTHER_SHARE = 0.03  # of a time budget: pixels, verdicts and files after training
@@ -299,5 +300,4 @@ def _predict_others(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows and predicted classes of the readable images that were not trained on."""
     others = np.setdiff1d(pixels.rows, rows, assume_unique=True)
-    images = pixels.images[np.searchsorted(pixels.rows, others)]
-    return others, classifier.probabilities(images, context.compute).argmax(1)
+    return others, classifier.probabilities(RowsOf(pixels, others), context.compute).argmax(1)

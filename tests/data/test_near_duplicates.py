@@ -43,6 +43,22 @@ def test_correlation_of_a_moved_picture_is_near_one_and_that_of_another_near_non
     assert other < 0.5
 
 
+def test_many_pictures_are_read_in_parts() -> None:
+    images, asked = np.stack([picture(seed) for seed in range(300)]), []
+
+    class Cache:
+        shape = images.shape
+
+        def __getitem__(self, places: np.ndarray) -> np.ndarray:
+            asked.append(len(places))
+            return images[places]
+
+    left, right = np.arange(150), np.arange(150, 300)
+    found = correlations(Cache(), left, right)  # type: ignore[arg-type]
+    assert np.array_equal(found, correlations(images, left, right))
+    assert (sum(asked), max(asked)) == (300, 100)
+
+
 def test_flat_and_smooth_pictures_are_no_copies_of_each_other() -> None:
     slope = np.linspace(0, 200, SIDE)
     smooth = [np.broadcast_to(slope[None, None] * share, (3, SIDE, SIDE)).astype(np.uint8) for share in (1.0, 0.6)]

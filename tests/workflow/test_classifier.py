@@ -142,6 +142,22 @@ def test_a_run_without_the_package_onnx_says_how_to_get_the_file(
     assert said[0].endswith("the package onnx is missing: `pip install onnx`, then `scanmix export --to onnx`")
 
 
+def test_images_are_asked_for_in_parts() -> None:
+    classifier, pixels, parts = untrained(), some_images(1000), []
+
+    class Rows:
+        def __len__(self) -> int:
+            return len(pixels)
+
+        def __getitem__(self, part: slice) -> np.ndarray:
+            parts.append(part)
+            return pixels[part]
+
+    compute = choose_compute("cpu")
+    assert np.array_equal(classifier.probabilities(Rows(), compute), classifier.probabilities(pixels, compute))
+    assert max(part.stop - part.start for part in parts) < len(pixels)
+
+
 def test_one_network_or_both() -> None:
     both, images = untrained(), some_images(4)
     logits = [np.log(both.network(name).probabilities(images, CPU)) for name in ("1", "2")]
