@@ -1,13 +1,14 @@
 """Large pictures on one GPU: MoCo-v2 and EM steps of ResNet-50 and Inception-ResNet-v2 against the arithmetic limit.
 
     python benchmarks/large_images.py --out docs/results/large-images.json          (about 4 minutes at the most)
+    python benchmarks/large_images.py --pictures clothing --out clothing.json       (on the files of a folder)
     python benchmarks/large_images.py --device cpu --toy --out toy.json             (tries out this script)
 
-Random smooth pictures stored at 256 pixels; the settings are those of `fast.LARGE` (ResNet-50 at 224) and of `official`
-for WebVision (Inception-ResNet-v2 at 227), batches as given there and others. Each row: milliseconds a step, images
-trained a second, `mfu` (share of the measured matrix product that the networks' own operations reach; a backward pass
-counts as two forward ones) and peak memory. Where a batch does not fit, the row says so and the next one is tried. Rows
-stop being added when `--limit` seconds are over.
+Smooth random pictures, or a folder's, enlarged where they are small, stored at 256 pixels; the settings are those
+of `fast.LARGE` (ResNet-50 at 224) and of `official` for WebVision (Inception-ResNet-v2 at 227), batches as given there
+and others. Each row: milliseconds a step, images trained a second, `mfu` (share of the measured matrix product that the
+networks' own operations reach; a backward pass counts as two forward ones) and peak memory. Where a batch does not fit,
+the row says so and the next one is tried. Rows stop being added when `--limit` seconds are over.
 """
 
 import argparse
@@ -17,12 +18,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import torch
 from scanmix_cli.models.registry import build_backbone
 from speed import limit, rounded
 from stopwatch import CLASSES, Bench, Stopwatch, smooth_pictures
 from torch.utils.flop_counter import FlopCounterMode
 
+from scanmix_cli.data.decode import decode_file
 from scanmix_cli.files import write_text
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.learner import make_learner
@@ -41,11 +44,12 @@ MOCO_BATCHES, EM_BATCHES = (128, 256, 512), (32, 64, 128)
 class Large:
     """Pictures, sizes and clock of all rows."""
 
-    def __init__(self, device: str, toy: bool, seconds: float, budget: float) -> None:
+    def __init__(self, device: str, toy: bool, seconds: float, budget: float, folder: Path | None) -> None:
         self.bench = Bench(device, toy, seconds, workers=1, count=TOY_PICTURES)
         self.toy, self.end = toy, time.monotonic() + budget
         count, side = (TOY_PICTURES, 40) if toy else (PICTURES, 256)
-        self.pixels = smooth_pictures(count, self.bench.compute.device, side)
+        place = self.bench.compute.device
+        self.pixels = smooth_pictures(count, place, side) if folder is None else decoded(folder, count, side).to(place)
 
     def profile(self, name: str) -> Profile:
         """The named settings; a small network at 32 pixels where this is a try-out."""
@@ -63,6 +67,15 @@ class Large:
             with FlopCounterMode(display=False) as counter, torch.no_grad():
                 network(torch.zeros(1, 3, size, size))
         return float(counter.get_total_flops())
+
+
+def decoded(folder: Path, count: int, side: int) -> torch.Tensor:
+    """uint8 (count, 3, side, side) of files spread evenly over a folder, at most so many."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".jpg", ".jpeg", ".png"))
+    if not files:
+        raise SystemExit(f"{folder} holds no JPEG or PNG files")
+    chosen = files[:: max(len(files) // count, 1)][:count]
+    return torch.from_numpy(np.stack([decode_file(str(path), side).pixels for path in chosen]))
 
 
 def moco_step(large: Large, profile: Profile, batch: int) -> tuple[float, int, int]:
@@ -127,8 +140,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="of training a measured row")
     parser.add_argument("--limit", type=float, default=220.0, help="seconds after which no row is begun")
     parser.add_argument("--toy", action="store_true", help="tiny sizes, to try this script out")
+    parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="2,048 at the most (default: random ones)")
     options = parser.parse_args()
-    large = Large(options.device, options.toy, options.seconds, options.limit)
+    large = Large(options.device, options.toy, options.seconds, options.limit, options.pictures)
     compute, found = large.bench.compute, {}
     device = torch.cuda.get_device_name() if compute.device.type == "cuda" else compute.device.type
     for name, row in rows(large):
