@@ -2,9 +2,9 @@
 
     python benchmarks/scale_table.py
 
-Nothing is measured here: rates come from docs/results/performance.json (one H100, 32 pixels), that of ResNet-50 at 224
-pixels from the option `--rate-224` (one H200: an epoch of the EM loop on 4,096 images, 65,200 passes, took 9.27 s), and
-the rest is counted in bytes and operations.
+Nothing is measured here. Rates are those of docs/results/performance.json (32 pixels), for ResNet-50 at 224 pixels of
+the option `--rate-224` (one H200: an epoch of the EM loop on 4,096 images, 65,200 passes, took 9.27 s), and the rest is
+counted in bytes and operations.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from scanmix_cli.workflow.schedule import stage_seconds
 PERFORMANCE = Path(__file__).resolve().parents[1] / "docs" / "results" / "performance.json"
 GPUS, EFFICIENCY = 8, 0.8  # of the second training row; 0.8 is assumed
 SHARED_FROM = 128  # pixels; the steps on smaller images are not faster on several GPUs
-COPY_RATE = 3.0e12  # bytes a second of an H100's memory
+COPY_RATE = 3.0e12  # bytes a second of an H100's memory; an H200's is faster
 PRODUCT_RATE = 4.0e14  # operations a second of its matrix products in TF32
 PAIR_BYTES = 12  # a similarity in fp32 is written once and read twice
 CORES, DECODED = 16, {32: 810, 224: 1 / (1 / 810 + 1 / 383)}  # images a second of a core (docs/inputs.md); 224: twice
