@@ -32,8 +32,7 @@ class BeliefStep:
         """
         settings, context = self.settings, self.context
         rows = torch.multinomial(weights, len(weights), replacement=True, generator=context.generator)
-        order = context.permutation(len(rows))  # which a brief context cuts short
-        batches = fixed_order(rows[order], settings.batch_size)
+        batches = fixed_order(self.images.shuffled(rows, context), settings.batch_size)
         shares = torch.ones(len(batches), device=context.device)
         if settings.alpha:
             shares = mix_shares(len(batches), settings.alpha, context)

@@ -81,7 +81,7 @@ class ClusteringStep:
 
         peer_predictions int64 (N,): the peer's predicted classes.
         """
-        batches = fixed_order(rows[self.context.permutation(len(rows))], self.settings.batch_size)
+        batches = fixed_order(self.images.shuffled(rows, self.context), self.settings.batch_size)
         batches = batches[: self.settings.steps or None]
         kept = keep_links(peer_predictions, self.neighbors)
         return batches, draw_partners(batches, self.neighbors, kept, self.context)

@@ -112,7 +112,7 @@ def train_elr(
         for step in steps:
             set_rate(step.optimizer, cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction))
             step.net.train()
-            batches = fixed_order(labelled[context.permutation(len(labelled))], settings.batch_size)
+            batches = fixed_order(images.shuffled(labelled, context), settings.batch_size)
             shares = mix_shares(len(batches), settings.mixup_alpha, context)
             for rows, share, inputs in zip(batches, shares, images.feed(batches), strict=True):
                 total += step.captured(rows, *inputs, share)

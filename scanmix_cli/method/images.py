@@ -72,6 +72,14 @@ class ImageSet:
         pixels = self.pixels.subset(rows) if isinstance(self.pixels, StoredPixels) else self.pixels[rows]
         return replace(self, pixels=pixels, labels=self.labels[rows], trusted=trusted)
 
+    def shuffled(self, rows: Tensor, context: Context) -> Tensor:
+        """The rows int64 (n,) in a random order, or the first ones of it that a brief context has time for.
+
+        Where only a disk has room for the pixels, rows that lie near each other on it stay together (`shards.py`).
+        """
+        order = self.pixels.order(rows, context.generator) if isinstance(self.pixels, StoredPixels) else None
+        return rows[context.permutation(len(rows))] if order is None else rows[order[: context.most or None]]
+
     def batches(self, rows: Tensor, size: int) -> Iterator[Tensor]:
         """Pixels on the device, of `size` of the `rows`, int64 (n,), after another; each is good until the next one."""
         if isinstance(self.pixels, StoredPixels):

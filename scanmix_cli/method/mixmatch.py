@@ -44,13 +44,13 @@ def mix_shares(count: int, alpha: float, context: Context) -> Tensor:
     return torch.maximum(shares, 1 - shares).to(context.device)
 
 
-def cycle(rows: Tensor, wanted: int, context: Context, rates: Tensor | None = None) -> Tensor:
+def cycle(images: ImageSet, rows: Tensor, wanted: int, context: Context, rates: Tensor | None = None) -> Tensor:
     """`wanted` row numbers: random orders of `rows` one after another, int64 (wanted,); each row as often as its rate
     (N,) says, once without rates."""
     rounds: list[Tensor] = []
     while sum(map(len, rounds)) < wanted:
         chosen = drawn(rows, rates, context)
-        rounds.append(chosen[context.permutation(len(chosen))])
+        rounds.append(images.shuffled(chosen, context))
     return torch.cat(rounds)[:wanted]
 
 
@@ -85,8 +85,8 @@ class MixMatchStep:
         clean, noisy = (clean if len(clean) else noisy), (noisy if len(noisy) else clean)
         batch = divisible(settings.batch_size)
         steps = settings.steps or max(len(clean) // batch, 1)
-        labelled = cycle(clean, steps * batch, context, self.rates).view(steps, batch)
-        unlabelled = cycle(noisy, steps * batch, context, self.rates).view(steps, batch)
+        labelled = cycle(self.images, clean, steps * batch, context, self.rates).view(steps, batch)
+        unlabelled = cycle(self.images, noisy, steps * batch, context, self.rates).view(steps, batch)
         shares = mix_shares(steps, settings.alpha, context)
         weights = torch.tensor(
             [ramp_up(since_warmup + k / steps, settings.lambda_u, settings.rampup) for k in range(steps)],

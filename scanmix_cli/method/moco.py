@@ -96,7 +96,7 @@ def train_moco(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSetti
     state: dict[str, Stateful] = {"net": net, "key_net": key_net, "queue": queue, "optimizer": optimizer}
     for epoch in context.epochs("moco", settings.epochs, **state):
         set_rate(optimizer, cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction))
-        batches = fixed_order(used[context.permutation(len(used))], batch_size)
+        batches = fixed_order(images.shuffled(used, context), batch_size)
         total = torch.zeros((), device=context.device)
         for pixels in images.batches(batches.flatten(), batch_size):  # whole: keys are of any image of the batch
             total += captured(pixels)

@@ -66,8 +66,7 @@ def train_scan(net: ScanMixNet, images: ImageSet, neighbors: Tensor, settings: S
     captured = context.captured(step)
     net.train()
     for _ in context.epochs("scan", settings.epochs, net=net, optimizer=optimizer, best=best):
-        order = learned[context.permutation(len(learned))]
-        batches = fixed_order(order, settings.batch_size)
+        batches = fixed_order(images.shuffled(learned, context), settings.batch_size)
         total = torch.zeros((), device=context.device)
         for inputs in images.feed(batches, draw_partners(batches, neighbors, None, context)):
             total += captured(*inputs)

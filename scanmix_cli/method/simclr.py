@@ -27,11 +27,11 @@ def train_simclr(net: ContrastiveNet, images: ImageSet, settings: ContrastiveSet
         context.descend(loss, optimizer)
         return loss.detach()
 
-    captured = context.captured(step, summable=False)
+    captured, everything = context.captured(step, summable=False), torch.arange(len(images), device=context.device)
     net.train()
     for epoch in context.epochs("simclr", settings.epochs, net=net, optimizer=optimizer):
         rate = cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction)
-        batches = fixed_order(context.permutation(len(images)), settings.batch_size)
+        batches = fixed_order(images.shuffled(everything, context), settings.batch_size)
         total = torch.zeros((), device=context.device)
         for k, inputs in enumerate(images.feed(batches), start=epoch.index * len(batches) + 1):
             set_rate(optimizer, rate * min(k / max(settings.rising_steps, 1), 1.0))

@@ -62,7 +62,7 @@ def train_supervised(
     for epoch in context.epochs(stage, settings.epochs, **state):
         set_rate(optimizer, cosine_rate(settings.learning_rate, settings.final_rate_share, epoch.fraction))
         net.train()
-        batches = fixed_order(labelled[context.permutation(len(labelled))], settings.batch_size)
+        batches = fixed_order(images.shuffled(labelled, context), settings.batch_size)
         shares = torch.ones(len(batches), device=context.device)
         if use_mixup:
             shares = mix_shares(len(batches), settings.mixup_alpha, context)

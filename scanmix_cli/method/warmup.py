@@ -52,7 +52,7 @@ def warm_up(
             set_rate(learner.optimizer, settings.learning_rate)
             learner.net.train()
             rows = drawn(labelled, rates, context)
-            batches = fixed_order(rows[context.permutation(len(rows))], settings.batch_size)
+            batches = fixed_order(images.shuffled(rows, context), settings.batch_size)
             for rows, inputs in zip(batches, images.feed(batches), strict=True):
                 total += step.captured(rows, *inputs)
                 count += 1

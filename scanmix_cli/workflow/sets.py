@@ -14,6 +14,7 @@ from scanmix_cli.engine.context import Context
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.networks import contrastive_net
 from scanmix_cli.method.settings import Profile
+from scanmix_cli.method.shards import host_memory, shards_of
 from scanmix_cli.method.stored import StoredPixels
 from scanmix_cli.models.network import ContrastiveNet, ScanMixNet
 from scanmix_cli.models.registry import ADAPTER_PREFIX, STILL_PREFIX
@@ -66,17 +67,18 @@ def place_pixels(images: np.ndarray, places: np.ndarray, device: torch.device) -
     """The images at `places`, int64 ascending, of uint8 (N, 3, H, W), on the device where it has room for them.
 
     Elsewhere, and on a CPU where all are asked for, they stay in the file that `images` are mapped from: the system
-    reads what is looked at, and lets go of it again where memory is short.
+    reads what is looked at, and lets go of it again where memory is short. A file that takes more than half of the
+    memory is read in shards.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")  # nobody writes to pixels
         source = torch.from_numpy(images)
-    whole = len(places) == len(images)
-    if whole and device.type == "cpu":
+    whole, shards = len(places) == len(images), shards_of(images, host_memory())
+    if whole and device.type == "cpu" and shards is None:
         return source
     if len(places) * images[:1].nbytes <= room_for_pixels(device):
         return (source if whole else torch.from_numpy(images[places])).to(device)
-    return StoredPixels(source, torch.from_numpy(places), device)
+    return StoredPixels(source, torch.from_numpy(places), device, shards)
 
 
 def room_for_pixels(device: torch.device) -> float:

@@ -31,7 +31,7 @@ def test_balanced_classes_are_drawn_once_each() -> None:
 def test_over_many_draws_the_rate_is_the_mean() -> None:
     labels = torch.tensor([0] * 90 + [1] * 10)
     rates = draw_rates(labels, 2)
-    rows = cycle(torch.arange(100), 20_000, toy_context(), rates)
+    rows = cycle(toy_images(), torch.arange(100), 20_000, toy_context(), rates)
     assert (labels[rows] == 1).float().mean().item() == pytest.approx(0.25, abs=0.01)  # roots 3 and 1
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy.integrate import quad
 from scipy.stats import beta
-from toy_runs import toy_context
+from toy_runs import toy_context, toy_images
 
 from scanmix_cli.method.losses import (
     co_guess,
@@ -85,7 +85,7 @@ def test_mix_shares_are_the_larger_part_of_beta_draws() -> None:
 
 def test_cycling_repeats_a_short_set_in_fresh_orders() -> None:
     numbers = torch.tensor([3, 5, 9, 11, 20])
-    drawn = cycle(numbers, 13, toy_context())
+    drawn = cycle(toy_images(), numbers, 13, toy_context())
     assert drawn.shape == (13,)
     for start in (0, 5):
         assert sorted(drawn[start : start + 5].tolist()) == numbers.tolist()

@@ -39,3 +39,20 @@ def test_all_rows_stay_in_the_cache_file_on_a_cpu(squares: Path) -> None:
     some = pixels.rows[1::2]
     part = image_set(pixels, some, ids, samples, fast.CPU, context)
     assert np.array_equal(part.pixels.numpy(), pixels.images[1::2])
+
+
+def test_a_file_larger_than_half_of_the_memory_is_read_in_shards(
+    squares: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = read_samples(squares / "train")
+    pixels = load_pixels(samples, 16, workers=1, cache_dir=squares.parent / "pixels")
+    context, ids = Context(choose_compute("cpu"), 0), samples.label_ids()
+    monkeypatch.setattr(sets, "HOST_ROOM", 0)
+    monkeypatch.setattr(sets, "host_memory", lambda: 2.0 * pixels.images.nbytes - 1)
+    images = image_set(pixels, pixels.rows, ids, samples, fast.CPU, context)
+    assert isinstance(images.pixels, StoredPixels)
+    assert images.pixels.shards is not None
+    order = images.shuffled(torch.arange(len(images)), context)
+    assert torch.equal(order.sort().values, torch.arange(len(images)))
+    found = torch.cat([batch.clone() for batch in images.batches(order, 7)])
+    assert np.array_equal(found.numpy(), pixels.images[order.numpy()])
