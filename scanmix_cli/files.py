@@ -1,11 +1,11 @@
-"""Files that are either the old one or the whole new one, never half of it; TOML; where runs lie."""
+"""Files that are either the old one or the whole new one, never half of it; locks on files; TOML; where runs lie."""
 
 import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from scanmix_cli.errors import RunError, SettingsError
 
@@ -14,8 +14,27 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+try:
+    import fcntl
+except ImportError:  # Windows: nothing is locked there
+    fcntl = None  # type: ignore[assignment]
+
 RUNS = Path("scanmix-runs")
 LATEST = "latest"  # a text file in RUNS that names the newest run
+
+
+def lock_file(file: IO[bytes]) -> bool | None:
+    """Lock an open file until it is closed or its process ends: False where another process has done so, None where
+    the system or the file system knows no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def write_file(path: Path, write: Callable[[BinaryIO], Any]) -> None:

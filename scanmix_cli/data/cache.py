@@ -19,11 +19,7 @@ import numpy as np
 
 from scanmix_cli.data.identity import is_outdated, rows_in
 from scanmix_cli.data.records import Records
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from scanmix_cli.files import lock_file
 
 _ABANDONED_SECONDS = 24 * 3600
 _SAVE_SECONDS = 60.0  # so often it is noted what has been done, for a call that is killed
@@ -91,7 +87,7 @@ class CacheWriter:
         if fresh or not self._go_on():
             self._folder = Path(tempfile.mkdtemp(prefix=f".{place.kind}", dir=place.cache_dir))
             self._images: BinaryIO = open(self._folder / "images.npy", "wb")  # noqa: SIM115 - closed in __exit__
-            _lock(self._images)
+            lock_file(self._images)
             self._write_header(0)
         self._done = len(self.records)
 
@@ -100,7 +96,7 @@ class CacheWriter:
         for path in self._place.cache_dir.glob(f".{self._place.kind}*/images.npy"):
             with suppress(OSError):
                 images = path.open("r+b")
-                entry = load_entry(path.parent) if _lock(images) else None  # locked first: it may be in use
+                entry = load_entry(path.parent) if lock_file(images) else None  # locked first: it may be in use
                 if entry is not None and np.array_equal(entry.states, self._place.states[: len(entry.states)]):
                     self._folder, self._images, self.records = path.parent, images, entry.records
                     images.truncate(entry.images.offset + entry.images.nbytes)  # type: ignore[attr-defined]
@@ -149,7 +145,8 @@ class CacheWriter:
         """Write what belongs to the images and move the entry into place, over an earlier one with `replace`."""
         self.records, self._done = records, len(records)
         self._save()
-        if fcntl is None:  # Windows moves no folder with an open file in it; elsewhere the lock holds until it is moved
+        # Windows moves no folder with an open file in it; elsewhere the lock holds until it is moved.
+        if os.name == "nt":
             self._images.close()
         final = self._place.folder
         try:
@@ -188,22 +185,8 @@ def _sweep(cache_dir: Path) -> None:
         with suppress(OSError):  # its process has just moved it into place
             old = time.time() - images.stat().st_mtime > _ABANDONED_SECONDS
             with images.open("rb") as file:
-                if old and _lock(file) is not False:
+                if old and lock_file(file) is not False:
                     shutil.rmtree(images.parent, ignore_errors=True)
-
-
-def _lock(file: BinaryIO) -> bool | None:
-    """Lock the file until it is closed: False where a process that is still at work has done so, None where nobody can
-    tell."""
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return None
-    return True
 
 
 def load_entry(folder: Path) -> Entry | None:

@@ -8,11 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from scanmix_cli.errors import SettingsError
-
-try:
-    import fcntl
-except ImportError:  # Windows: nothing is locked there
-    fcntl = None  # type: ignore[assignment]
+from scanmix_cli.files import lock_file
 
 LOCK = ".lock"  # in the run folder; says who works there, and is gone when the work is done
 
@@ -20,7 +16,7 @@ LOCK = ".lock"  # in the run folder; says who works there, and is gone when the 
 def check_unlocked(folder: Path) -> None:
     """SettingsError where another process is at work in `folder`; touches nothing."""
     with suppress(FileNotFoundError, NotADirectoryError), (folder / LOCK).open("rb") as file:
-        if not _taken(file):
+        if lock_file(file) is False:
             raise _in_use(folder)
 
 
@@ -33,7 +29,7 @@ def locked(folder: Path) -> Iterator[None]:
     path = folder / LOCK
     while True:
         file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644), "r+b")
-        if not _taken(file):
+        if lock_file(file) is False:
             file.close()
             raise _in_use(folder)
         if _same_file(file, path):
@@ -47,19 +43,6 @@ def locked(folder: Path) -> Iterator[None]:
             yield
         finally:
             path.unlink(missing_ok=True)
-
-
-def _taken(file: IO[bytes]) -> bool:
-    """Whether the lock is ours now; True as well where the file system has no locks."""
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _same_file(file: IO[bytes], path: Path) -> bool:

@@ -140,7 +140,11 @@ def test_damaged_cache_is_made_anew(mixed: Samples, tmp_path: Path, name: str) -
     assert first.rows.tolist() == again.rows.tolist()
 
 
-def test_cache_may_be_filled_by_two_at_once(mixed: Samples, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", [60.0, -1.0], ids=["begun", "saved after every task"])
+def test_cache_may_be_filled_by_two_at_once(
+    mixed: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr(cache_module, "_SAVE_SECONDS", seconds)
     inner: list[Pixels] = []
 
     def meanwhile(done: int, total: int) -> None:

@@ -12,7 +12,6 @@ import pytest
 from image_files import save_picture
 from mixed_table import assert_equal, mixed_table
 
-from scanmix_cli.data import cache
 from scanmix_cli.data.decode import read_content
 from scanmix_cli.data.pixels import load_pixels
 from scanmix_cli.data.samples import Samples
@@ -134,16 +133,3 @@ def test_other_files_or_wishes_start_anew(mixed: Samples, tmp_path: Path, decode
     pixels = load_pixels(mixed, size, workers=2, cache_dir=tmp_path / "cache", rescan=change == "rescan")
     assert len(decoded) == len(mixed)
     assert_equal(pixels, load_pixels(mixed, size, workers=2, cache_dir=None))
-
-
-def test_a_folder_in_use_is_left_alone(mixed: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_SAVE_SECONDS", -1.0)
-    inner = []
-
-    def meanwhile(done: int, total: int) -> None:
-        if not inner:
-            inner.append(load_pixels(mixed, SIZE, workers=1, cache_dir=tmp_path / "cache"))
-
-    outer = load_pixels(mixed, SIZE, workers=1, cache_dir=tmp_path / "cache", on_progress=meanwhile)
-    assert_equal(outer, inner[0])
-    assert_equal(outer, load_pixels(mixed, SIZE, workers=1, cache_dir=None))
