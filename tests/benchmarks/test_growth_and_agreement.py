@@ -1,6 +1,7 @@
-"""Sums and tables of the growth and agreement benchmarks, by hand."""
+"""Sums and tables of the growth, agreement and streaming benchmarks, by hand."""
 
 import importlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -98,3 +99,25 @@ def test_the_ceiling_scores_labels_by_their_probability(script: Script) -> None:
     assert (wrong, right) == (0.25, 0.75)
     assert auroc == 1.0, "suspicion .1, .6, .2 and, of the wrong label, .7"
     assert f1 == 1.0
+
+
+def test_streaming_says_what_is_left_of_the_rate_on_the_device(script: Script) -> None:
+    streaming = script("streaming")
+    assert streaming.table({"SimCLR": {"device": 2000.0, "memory": 1500.0, "file": 500.0}}).splitlines() == [
+        "| pictures/s, pixels in | device | memory | file |",
+        "| --- | --- | --- | --- |",
+        "| SimCLR | 2,000 | 1,500 (0.75) | 500 (0.25) |",
+    ]
+
+
+def test_streaming_trains_from_every_place(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "streaming.json"
+    argv = ["streaming.py", "--device", "cpu", "--toy", "--seconds", "0", "--out", str(out)]
+    monkeypatch.setattr("sys.argv", argv)
+    script("streaming").main()
+    rates = json.loads(out.read_text())["images_per_s"]["SimCLR 32, 16"]
+    assert set(rates) == {"device", "memory", "file"}
+    assert min(rates.values()) > 0
+    assert "| SimCLR 32, 16 |" in capsys.readouterr().out
