@@ -119,16 +119,16 @@ def main() -> None:
     for size in sorted(options.sizes):
         bench = Bench(options.device, options.toy, seconds=0.0, workers=1, count=size)
         found[size] = measure(bench)
-    names = [name for name in next(iter(found.values())) if name != "process"]
-    record = {
-        "device": torch.cuda.get_device_name() if bench.compute.device.type == "cuda" else "cpu",
-        "torch": torch.__version__,
-        "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
-        "command": "python " + " ".join(sys.argv),
-        "exponents": {n: exponent(list(found), [found[s][n]["seconds"] for s in found]) for n in names},
-        "sizes": found,
-    }
-    write_text(options.out, json.dumps(rounded(record), indent=1) + "\n")
+        names = [name for name in found[size] if name != "process" and len(found) > 1]
+        record = {
+            "device": torch.cuda.get_device_name() if bench.compute.device.type == "cuda" else "cpu",
+            "torch": torch.__version__,
+            "date": datetime.now(timezone.utc).strftime("%Y-%m-%d"),
+            "command": "python " + " ".join(sys.argv),
+            "exponents": {n: exponent(list(found), [found[s][n]["seconds"] for s in found]) for n in names},
+            "sizes": found,
+        }
+        write_text(options.out, json.dumps(rounded(record), indent=1) + "\n")  # at once: a cut call keeps its sizes
     print(table(found))
 
 
