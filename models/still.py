@@ -4,12 +4,14 @@ Where outside weights see the images well already, and training the whole networ
 every image are computed once. The stages then train an `Adapter` on them; `StillBackbone` joins both for new images.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .network import ScanMixNet
 from .norm_act import norm_relu
 
 WIDTH = 512
@@ -89,3 +91,24 @@ class StillBackbone(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.adapter(self.embedding(x)[:, :, None, None])
+
+
+def share_embedding(nets: Sequence[ScanMixNet]) -> None:
+    """Have all networks use the embedding of the first, where theirs is the same, value by value."""
+    first: Any = nets[0].backbone
+    for net in nets[1:]:
+        other: Any = net.backbone
+        if isinstance(first, StillBackbone) and isinstance(other, StillBackbone):
+            own, theirs = first.embedding.state_dict(), other.embedding.state_dict()
+            if own.keys() == theirs.keys() and all(torch.equal(own[name], theirs[name]) for name in own):
+                other.embedding = first.embedding
+
+
+def features_of(nets: Sequence[ScanMixNet], batch: Tensor) -> list[Tensor]:
+    """Every network's features of (B, 3, S, S); an embedding that all of them share looks at the batch once."""
+    backbones: list[Any] = [net.backbone for net in nets]
+    first = backbones[0]
+    if all(isinstance(one, StillBackbone) and one.embedding is first.embedding for one in backbones):
+        seen = first.embedding(batch)[:, :, None, None]
+        return [one.adapter(seen) for one in backbones]
+    return [net.features(batch) for net in nets]

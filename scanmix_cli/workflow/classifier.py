@@ -23,6 +23,7 @@ from scanmix_cli.method.networks import placed
 from scanmix_cli.method.settings import Normalisation, Profile
 from scanmix_cli.models.network import ScanMixNet
 from scanmix_cli.models.registry import build_backbone
+from scanmix_cli.models.still import features_of, share_embedding
 from scanmix_cli.workflow.onnx_file import OnnxNote, sum_of_logits, write_onnx
 from scanmix_cli.workflow.views import views_of
 
@@ -64,7 +65,7 @@ class Classifier:
         """float32 (N, D) for uint8 (N, 3, stored_size, stored_size): the backbones' outputs side by side."""
 
         def embed(batch: Tensor) -> Tensor:
-            return torch.cat([net.features(batch).float() for net in self.nets], dim=1)
+            return torch.cat([features.float() for features in features_of(self.nets, batch)], dim=1)
 
         width = sum(net.class_head.in_features for net in self.nets)
         return self._batched(images, compute, embed, width)
@@ -109,7 +110,7 @@ def save_classifier(folder: Path, classifier: Classifier) -> OnnxNote:
     """Write all files into `folder`, which is made; returns how it went with model.onnx, which may be left out."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {
-        f"net{k}.{name}": value.detach().cpu().contiguous()
+        f"net{k}.{name}": value.detach().cpu().contiguous().clone()  # files refuse tensors that are shared
         for k, net in enumerate(classifier.nets, start=1)
         for name, value in net.state_dict().items()
     }
@@ -139,6 +140,7 @@ def load_classifier(run: Path) -> Classifier:
             raise DataError(f"the classifier in {folder} is of another version; train again with this one")
         tensors = load_file(folder / WEIGHTS)
         nets = [_restore(info, tensors, k) for k in range(1, info["networks"] + 1)]
+        share_embedding(nets)
         mean, std = tuple(info["mean"]), tuple(info["std"])
         classes = tuple(info["classes"])
         return Classifier(nets, info["backbone"], classes, info["input_size"], info["stored_size"], mean, std)

@@ -18,6 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from scanmix_cli.files import write_bytes
+from scanmix_cli.models.network import ScanMixNet
+from scanmix_cli.models.still import features_of
 
 MODEL = "model.onnx"
 INPUT, OUTPUTS = "images", ("logits", "probabilities")
@@ -37,28 +39,29 @@ class OnnxNote:
 class _Ensemble(nn.Module):
     """(N, 3, S, S) -> logits and probabilities, each (N, C)."""
 
-    def __init__(self, nets: Sequence[nn.Module]) -> None:
+    def __init__(self, nets: list[ScanMixNet]) -> None:
         super().__init__()
         self.nets = nn.ModuleList(nets)
 
     def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        logits = sum_of_logits(list(self.nets), images)
+        logits = sum_of_logits(list(self.nets), images)  # type: ignore[arg-type]
         return logits, logits.softmax(1)
 
 
-def sum_of_logits(nets: Sequence[nn.Module], batch: Tensor) -> Tensor:
+def sum_of_logits(nets: Sequence[ScanMixNet], batch: Tensor) -> Tensor:
     """float32 (N, C): the ensemble's logits."""
-    return torch.stack([net(batch).float() for net in nets]).sum(0)
+    features = features_of(nets, batch)
+    return torch.stack([net.class_head(own).float() for net, own in zip(nets, features, strict=True)]).sum(0)
 
 
-def write_onnx(folder: Path, nets: Sequence[nn.Module], size: int, classes: Sequence[str]) -> OnnxNote:
+def write_onnx(folder: Path, nets: Sequence[ScanMixNet], size: int, classes: Sequence[str]) -> OnnxNote:
     """Write MODEL into `folder`; where that cannot be done, the note says why and an older file is removed."""
     (folder / MODEL).unlink(missing_ok=True)
     try:
         import onnx
     except ImportError:
         return OnnxNote(None, f"{MODEL} was not written, since the package onnx is missing: {HOW_TO_GET}")
-    ensemble = _Ensemble([copy.deepcopy(net).cpu().float() for net in nets]).eval()
+    ensemble = _Ensemble(copy.deepcopy(list(nets))).cpu().float().eval()
     try:
         content = _exported(ensemble, size)
         model = onnx.load_from_string(content)

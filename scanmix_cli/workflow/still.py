@@ -1,6 +1,5 @@
 """Runs whose encoder stands still: its features in, a classifier of images out."""
 
-import copy
 import time
 from typing import Any
 
@@ -84,11 +83,11 @@ class StillEncoder:
         return FeatureSet(features.to(device), labels.to(device), classes, 1, self.profile.mean, self.profile.std)
 
     def joined(self, nets: list[ScanMixNet]) -> list[ScanMixNet]:
-        """Networks of images out of networks of features: the embedding, then each network's adapter and heads."""
+        """Networks of images out of networks of features: the embedding, which they share, and their own layers."""
         result = []
         for net in nets:
             adapter: Any = net.backbone
-            backbone = StillBackbone(copy.deepcopy(self.embedding), adapter)  # files refuse tensors that are shared
+            backbone = StillBackbone(self.embedding, adapter)
             whole = ScanMixNet(backbone, net.class_head.out_features)
             whole.class_head, whole.cluster_head = net.class_head, net.cluster_head
             result.append(whole)

@@ -2,7 +2,8 @@
 
 import torch
 from scanmix_cli.models import build_backbone
-from scanmix_cli.models.still import Adapter, Embedding, StillBackbone
+from scanmix_cli.models.network import ScanMixNet
+from scanmix_cli.models.still import Adapter, Embedding, StillBackbone, features_of, share_embedding
 from torch import nn
 
 
@@ -40,3 +41,22 @@ def test_an_adapter_takes_pictures_of_one_pixel() -> None:
     adapter = build_backbone("adapter:7")
     assert isinstance(adapter, Adapter)
     assert adapter(torch.rand(4, 7, 1, 1)).shape == (4, adapter.features)
+
+
+def test_networks_of_one_embedding_look_at_the_images_once() -> None:
+    torch.manual_seed(0)
+    nets = [ScanMixNet(build_backbone("still:timm:test_efficientnet"), 2).eval() for _ in range(2)]
+    share_embedding(nets)
+    first, second = (net.backbone.embedding for net in nets)
+    assert first is not second  # other weights are left alone
+    second.load_state_dict(first.state_dict())
+    images, looks = torch.rand(3, 3, 64, 64), []
+    for embedding in (first, second):
+        embedding.register_forward_hook(lambda module, *_: looks.append(module))
+    apart = features_of(nets, images)
+    assert looks == [first, second]
+    share_embedding(nets)
+    together = features_of(nets, images)
+    assert looks == [first, second, first]
+    assert [features.tolist() for features in together] == [features.tolist() for features in apart]
+    assert not torch.equal(*together)

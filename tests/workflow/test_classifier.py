@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,24 @@ def test_what_is_loaded_is_what_was_saved(saved: Path) -> None:
     assert np.array_equal(loaded.probabilities(images, CPU), made.probabilities(images, CPU))
     assert loaded.features(images, CPU).shape == (5, 256)
     assert loaded.probabilities(images[:0], CPU).shape == (0, 3)
+
+
+def test_the_embedding_that_networks_share_stands_in_the_onnx_file_once(tmp_path: Path) -> None:
+    name = "still:timm:test_efficientnet"
+    nets = [ScanMixNet(build_backbone(name), len(CLASSES)) for _ in range(2)]
+    nets[1].backbone.embedding = nets[0].backbone.embedding
+    classifier = replace(untrained(), nets=nets, backbone=name)
+    note = save_classifier(tmp_path / "model", classifier)
+    assert note.problem is None
+    assert note.description is not None
+    assert note.description["max_difference_from_pytorch"] < 1e-6
+    nodes = [node.op_type for node in onnx.load(str(tmp_path / "model/model.onnx")).graph.node]
+    convolutions = [module for module in nets[0].modules() if isinstance(module, torch.nn.Conv2d)]
+    assert nodes.count("Conv") == len(convolutions)
+    loaded = load_classifier(tmp_path)
+    assert loaded.nets[0].backbone.embedding is loaded.nets[1].backbone.embedding
+    images = some_images(5)
+    assert loaded.probabilities(images, CPU).tolist() == classifier.probabilities(images, CPU).tolist()
 
 
 def test_loading_never_unpickles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
