@@ -1,5 +1,6 @@
 """Decoded pixels of a Samples table, at training resolution."""
 
+import mmap
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,6 +39,19 @@ class Pixels:
     warnings: tuple[str, ...] = ()
     kinds: dict[str, int] = field(default_factory=dict)
     prints: np.ndarray | None = None
+
+
+def let_go(images: np.ndarray) -> None:
+    """Take the pages of images mapped from a cache file out of this process's memory; whoever reads them has them back.
+
+    They may stay in the system's. Images that lie in no file are left alone.
+    """
+    source: object = images
+    while isinstance(source, np.ndarray):
+        source = source.base
+    can_tell = hasattr(mmap, "MADV_DONTNEED")  # not on Windows
+    if isinstance(source, mmap.mmap) and not images.flags.writeable and can_tell:
+        source.madvise(mmap.MADV_DONTNEED)
 
 
 def load_pixels(

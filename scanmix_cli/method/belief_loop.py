@@ -91,9 +91,15 @@ def run_belief_loop(
     beliefs.clear()  # of large sets, together with what the steps keep, more memory than all that follows
     steps.clear()
     sights = [look_closely(net, images, context) for net in averaged]
-    logits = torch.stack([sight.probabilities.clamp_min(SMALLEST).log() for sight in sights]).sum(0)
-    evidence.final_probability[:] = logits.softmax(1).cpu().numpy()
-    return evidence, teacher.mine(sights[0].features)
+    evidence.final_probability[:] = joint([sight.probabilities for sight in sights]).cpu().numpy()
+    features = sights[0].features
+    del sights
+    return evidence, teacher.mine(features)
+
+
+def joint(opinions: list[Tensor]) -> Tensor:
+    """The networks' probabilities (N, C) multiplied, as one distribution for each image."""
+    return torch.stack([opinion.clamp_min(SMALLEST).log() for opinion in opinions]).sum(0).softmax(1)
 
 
 def doubled(epochs: int) -> bool:

@@ -21,12 +21,18 @@ SMALL = 64  # pixels of a side, up to which a batch of usual size leaves a part 
 COMPILED_FROM = 20_000  # images; fewer make too few steps to pay for the 15 to 30 seconds of compiling a view
 
 
+def no_mapped_pixels() -> None:
+    """All pixels are tensors of their own."""
+
+
 @dataclass(frozen=True)
 class ImageSet:
     """Pixels uint8 (N, 3, H, W) and given labels int64 (N,), -1 where unlabelled.
 
     The labels lie on the compute device, and so do the pixels unless they are StoredPixels.
     trusted bool (N,): labels that a person has confirmed, which the EM loop never doubts; None where there are none.
+    let_go: takes pixels that are mapped from a file out of memory once all have been looked at, for the tables that
+    follow; they are read again when they are asked for.
     """
 
     pixels: Tensor | StoredPixels
@@ -36,6 +42,7 @@ class ImageSet:
     mean: Normalisation
     std: Normalisation
     trusted: Tensor | None = None
+    let_go: Callable[[], None] = no_mapped_pixels
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -154,6 +161,7 @@ def forward_all(
     with torch.inference_mode(), context.compute.autocast():
         outputs = halving(evaluate, EVALUATION_BATCH[context.device.type], context.relief.parts, "evaluation")
     net.train(was_training)
+    images.let_go()
     return gather_rows(outputs.clone(), count)
 
 

@@ -3,12 +3,13 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from scanmix_cli.data.pixels import Pixels
+from scanmix_cli.data.pixels import Pixels, let_go
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.engine.context import Context
 from scanmix_cli.method.images import ImageSet
@@ -60,7 +61,10 @@ def image_set(
     """Rows int64 (n,) of the pixel cache; ids int64 (rows of the table,) are the labels."""
     found = place_pixels(pixels.images, RowsOf(pixels, rows).places, context.device)
     numbers = torch.from_numpy(ids[rows]).to(context.device)
-    return ImageSet(found, numbers, len(samples.classes), profile.image_size, profile.mean, profile.std)
+    done = partial(let_go, pixels.images)
+    done()
+    classes = len(samples.classes)
+    return ImageSet(found, numbers, classes, profile.image_size, profile.mean, profile.std, let_go=done)
 
 
 def place_pixels(images: np.ndarray, places: np.ndarray, device: torch.device) -> Tensor | StoredPixels:
@@ -123,5 +127,6 @@ def _of_features(
 
     images = encoder.train_set(RowsOf(pixels, rows), labels_of(rows), classes, context)
     held_out = encoder.other_set(RowsOf(pixels, others), labels_of(others), classes) if len(others) else None
+    let_go(pixels.images)
     own = replace(profile, backbone=f"{ADAPTER_PREFIX}{images.pixels.shape[2]}")
     return Sets(rows, images, held_out, own, None, encoder.joined, f"{STILL_PREFIX}{profile.backbone}")

@@ -7,7 +7,7 @@ import pytest
 import torch
 from toy_runs import evidence_bytes, toy_context, toy_images, toy_profile, train
 
-from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Teacher, doubled, view_of
+from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Teacher, doubled, joint, view_of
 from scanmix_cli.method.belief_step import BeliefStep
 from scanmix_cli.method.beliefs import believe, noise_matrix, votes
 from scanmix_cli.method.images import ImageSet
@@ -213,3 +213,11 @@ def test_all_images_unlabelled_but_a_few() -> None:
     assert outcome.evidence is not None
     assert np.isfinite(outcome.evidence.loss_sum).all()
     assert (outcome.evidence.final_probability.argmax(1) == TRUTH).mean() > 0.8
+
+
+def test_what_two_networks_say_is_multiplied_and_no_class_is_ruled_out() -> None:
+    first = torch.tensor([[0.5, 0.5], [0.9, 0.1], [1.0, 0.0]])
+    second = torch.tensor([[0.8, 0.2], [0.1, 0.9], [0.0, 1.0]])
+    expected = torch.tensor([[0.8, 0.2], [0.5, 0.5], [0.5, 0.5]])
+    assert torch.allclose(joint([first, second]), expected)
+    assert torch.allclose(joint([first[:2]]), first[:2])

@@ -1,12 +1,14 @@
 """Random views of images in a step."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from toy_runs import toy_context, toy_images
 
 from scanmix_cli.engine.context import Context
 from scanmix_cli.method import images
-from scanmix_cli.method.images import Augmentation, to_layout
+from scanmix_cli.method.images import Augmentation, forward_all, to_layout
 
 
 @pytest.mark.parametrize("name", ["weak", "strong"])
@@ -30,3 +32,15 @@ def test_long_views_are_compiled_for_many_images(
     monkeypatch.setattr(images, "COMPILED_FROM", 20)
     monkeypatch.setattr(Context, "compiled", lambda self, function: "compiled")
     assert (Augmentation(toy_images(count), name, toy_context()).apply == "compiled") is compiled
+
+
+def test_pixels_are_let_go_of_once_all_have_been_looked_at() -> None:
+    seen: list[str] = []
+    looked_at = replace(toy_images(), let_go=lambda: seen.append("let go"))
+
+    def outputs(batch: torch.Tensor) -> torch.Tensor:
+        seen.append("batch")
+        return batch.flatten(1)
+
+    forward_all(outputs, torch.nn.Identity(), looked_at.subset(torch.arange(4)), toy_context())
+    assert seen == ["batch", "let go"]
