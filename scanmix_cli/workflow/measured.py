@@ -30,7 +30,7 @@ from scanmix_cli.workflow.sets import image_set
 from scanmix_cli.workflow.still import VIEWS, RowsOf, StillEncoder, seconds_per_image
 from scanmix_cli.workflow.weights import AUTO, NONE, PACKAGED, is_packaged_installed
 
-SAMPLE = 1_000  # labelled images on which both are measured
+SAMPLE, SAMPLE_SHARE = 1_000, 1 / 3  # labelled images on which both are measured, at most; of the training images
 NEIGHBORS = 10
 TRIAL_SECONDS, TRIAL_EPOCHS = 30.0, 10  # of pre-training on the sample
 TRIAL_SHARE = 0.05  # of a time budget that either of the two may take
@@ -49,7 +49,7 @@ def decide_weights(
     if not is_measured(request, facts, compute):
         return replace(request, weights=NONE), ""
     trials = [_profile(replace(request, weights=weights), facts, compute) for weights in (PACKAGED, NONE)]
-    chosen = _sample(samples, pixels, request.seed, sample_size(trials[0], compute, request.time_budget))
+    chosen = _sample(samples, pixels, request.seed, sample_size(trials[0], compute, facts.images, request.time_budget))
     labels = samples.label_ids()
     measured = []
     for profile in trials:
@@ -89,12 +89,13 @@ def _sample(samples: Samples, pixels: Pixels, seed: int, most: int) -> np.ndarra
     return np.sort(stream(seed).permutation(rows)[:most])
 
 
-def sample_size(profile: Profile, compute: Compute, time_budget: float) -> int:
-    """Images on which both are measured: SAMPLE, or as many as the outside weights' share of a time budget allows."""
-    if not time_budget:
-        return SAMPLE
-    affordable = TRIAL_SHARE * time_budget / (seconds_per_image(profile, compute) / VIEWS)
-    return int(np.clip(affordable, LEAST_SAMPLE, SAMPLE))
+def sample_size(profile: Profile, compute: Compute, images: int, time_budget: float) -> int:
+    """Of so many images those on which both are measured: a share of them, SAMPLE at most, and no more than the outside
+    weights' share of a time budget allows."""
+    most = min(int(SAMPLE_SHARE * images), SAMPLE)
+    if time_budget:
+        most = min(most, int(TRIAL_SHARE * time_budget / (seconds_per_image(profile, compute) / VIEWS)))
+    return max(most, LEAST_SAMPLE)
 
 
 def _features(

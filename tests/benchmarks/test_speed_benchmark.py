@@ -73,4 +73,4 @@ def test_schedule_against_counting_by_hand(speed: ModuleType) -> None:
     found = summary["larger_batches_minutes"]
     assert found["sym 90"] == pytest.approx((larger + 300 * 2 * (78 * 0.005 + 97 * 0.003)) / 60)
     assert summary["mixmatch_share_of_simclr"] == 6.0 / 8.0
-    assert summary["fast_profile_minutes"] == pytest.approx((220 * 0.5 + 80 * 1.5) / 60)
+    assert summary["fast_profile_minutes"] == pytest.approx((440 * 0.5 + 88 * 1.5) / 60)

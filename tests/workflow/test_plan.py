@@ -216,9 +216,9 @@ def test_what_was_spent_before_the_plan_is_no_longer_planned_with(monkeypatch: p
 
 def test_a_trial_takes_its_share_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "seconds_per_image", lambda *_: 0.1)  # two views
-    assert measured.sample_size(fast.STILL, CPU, 0.0) == measured.SAMPLE
-    assert measured.sample_size(fast.STILL, CPU, 200.0) == 200
-    assert measured.sample_size(fast.STILL, CPU, 10.0) == measured.LEAST_SAMPLE
+    sizes = {(1_200, 0.0): 400, (50_000, 0.0): 1_000, (50_000, 200.0): 200, (450, 200.0): 150, (50_000, 10.0): 100}
+    assert {asked: measured.sample_size(fast.STILL, CPU, *asked) for asked in sizes} == sizes
+    assert measured.sample_size(fast.STILL, CPU, 120, 0.0) == measured.LEAST_SAMPLE
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("60s", 60), ("10m", 600), ("1.5h", 5400)])
