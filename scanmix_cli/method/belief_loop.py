@@ -34,9 +34,10 @@ from scanmix_cli.method.images import ImageSet, forward_all
 from scanmix_cli.method.losses import cosine_rate, sharpen
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.neighbors import mine_neighbors
+from scanmix_cli.method.probe import joined, probe
 from scanmix_cli.method.settings import BeliefSettings, Profile
 from scanmix_cli.method.student import Student, look_closely, renew_statistics, start_head
-from scanmix_cli.method.vote_rounds import USUAL, best_rounds
+from scanmix_cli.method.vote_rounds import ROUNDS, USUAL, best_rounds, foretells_better, hidden_votes
 
 HEAD_SHARPNESS = 5.0  # logits of a fresh head run from 0 to 5 where its regression runs from 0 to 1
 SMALLEST = 1e-8
@@ -125,6 +126,7 @@ class Teacher:
         self.prior = class_prior(images.labels, images.classes)
         self.follows = False  # whether wrong labels follow the image
         self.rounds = settings.rounds or USUAL  # how often votes are passed on
+        self.witness: Tensor | None = None  # what the probe says, (N, C), where it is worth hearing
 
     def start(self, student: Student) -> None:
         """A class head that fits what the neighbours' votes alone make of the labels; features are left as they are."""
@@ -132,7 +134,9 @@ class Teacher:
         features = forward_all(net.features, net, self.images, self.context)
         neighbors = self.mine(F.normalize(features, dim=1))
         self._find_out(neighbors)
-        start_head(student, features, self._with_label(self._votes(neighbors)), HEAD_SHARPNESS)
+        if self.settings.probe and self.witness is None:
+            self._ask_probe(features, neighbors)
+        start_head(student, features, self._with_label(self._with_witness(self._votes(neighbors))), HEAD_SHARPNESS)
 
     def belief(self, student: Student, find_out: bool = False) -> Belief:
         """The averaged network's probabilities and its neighbours' votes, without and with the image's own label.
@@ -145,10 +149,10 @@ class Teacher:
             self._find_out(neighbors)
         voted, even = self._votes(neighbors), 1 / self.images.classes
         opinions = [sight.probabilities, voted]
-        without = believe(opinions, self.prior, LEARNED_FLOOR * even)
+        without = self._with_witness(believe(opinions, self.prior, LEARNED_FLOOR * even))
         told = without
         if self.settings.floor != LEARNED_FLOOR:
-            told = believe(opinions, self.prior, self.settings.floor * even)
+            told = self._with_witness(believe(opinions, self.prior, self.settings.floor * even))
         posterior = self._with_label(without)
         agree([without, posterior])  # images are drawn by it
         return Belief(told, without, posterior, neighbors)
@@ -178,6 +182,25 @@ class Teacher:
 
     def _votes(self, neighbors: Tensor) -> Tensor:
         return votes(self.given, neighbors, self.prior, self.rounds)
+
+    def _ask_probe(self, features: Tensor, neighbors: Tensor) -> None:
+        """Hear the probe as a witness from now on, if with it votes foretell hidden labels better."""
+        labels = self.images.labels
+        witness = probe(features, labels, noise_matrix(self._votes(neighbors), labels), self.context)
+        agree([witness])
+
+        def is_worth_hearing() -> bool:
+            rows, voted = hidden_votes(self.given, labels, neighbors, self.prior)
+            votes = voted[ROUNDS.index(self.rounds if self.rounds in ROUNDS else USUAL)]
+            return foretells_better(self._joined(votes, witness[rows]), votes, labels[rows])
+
+        self.witness = witness if from_writer(is_worth_hearing) else None
+
+    def _with_witness(self, beliefs: Tensor) -> Tensor:
+        return beliefs if self.witness is None else self._joined(beliefs, self.witness)
+
+    def _joined(self, beliefs: Tensor, witness: Tensor) -> Tensor:
+        return joined(beliefs, witness, self.settings.probe, LEARNED_FLOOR / self.images.classes, self.prior)
 
     def _with_label(self, without: Tensor) -> Tensor:
         labels = self.images.labels

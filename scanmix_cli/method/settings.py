@@ -152,6 +152,7 @@ class BeliefSettings:
     networks: Literal[1, 2] = 2  # two teach each other, one itself
     average: float = 0.995  # of the averaged weights, a step; they give beliefs and the final classifier
     rounds: int = 0  # neighbours' votes are passed on so often; 0: as foretells hidden labels best
+    probe: float = 0.0  # weight of a linear classifier on the untouched features beside votes and network; 0: none
     floor: PositiveFloat = 0.1  # no opinion rules a class out further as evidence, in even shares: 0.01 of 10 classes
     humble: bool = False  # weak features give way to the given labels
     halved: bool = False  # where wrong labels follow the image, their confusion has half its say

@@ -24,18 +24,30 @@ def best_rounds(given: Tensor, labels: Tensor, neighbors: Tensor, prior: Tensor)
     USUAL where none is ahead of it by a standard error. given float (N, C) as `soft_labels` makes it of labels int64
     (N,), -1 where unlabelled; neighbors int64 (N, K), without the image itself; prior (C,).
     """
-    foretold = hidden_log_likelihoods(given, labels, neighbors, prior)
-    count = foretold.shape[1]
+    rows, voted = hidden_votes(given, labels, neighbors, prior)
+    count = len(rows)
     if count < 2:
         return USUAL
-    ahead = foretold - foretold[ROUNDS.index(USUAL)]
+    likely = torch.stack([foretold(votes, labels[rows]) for votes in voted])
+    ahead = likely - likely[ROUNDS.index(USUAL)]
     mean, error = ahead.mean(1), ahead.std(1) / count**0.5
     best = int(mean.argmax())
     return ROUNDS[best] if mean[best] > error[best] else USUAL
 
 
-def hidden_log_likelihoods(given: Tensor, labels: Tensor, neighbors: Tensor, prior: Tensor) -> Tensor:
-    """float32 (len(ROUNDS), M): log-likelihood of each of M labels when it is hidden, for every number of rounds."""
+def foretells_better(opinions: Tensor, others: Tensor, labels: Tensor) -> bool:
+    """Whether opinions (M, C) foretell hidden labels int64 (M,) better than others, by more than a standard error."""
+    if len(labels) < 2:
+        return False
+    ahead = foretold(opinions, labels) - foretold(others, labels)
+    return bool(ahead.mean() > ahead.std() / len(labels) ** 0.5)
+
+
+def hidden_votes(given: Tensor, labels: Tensor, neighbors: Tensor, prior: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows int64 (M,) of labelled images, and float32 (len(ROUNDS), M, C) votes on them for every number of rounds.
+
+    Their own labels, a fold at a time, have no vote anywhere: after a round votes come back to where they came from.
+    """
     known = (labels >= 0).nonzero().squeeze(1)
     votes: list[Tensor] = []
     rows: list[Tensor] = []
@@ -51,8 +63,7 @@ def hidden_log_likelihoods(given: Tensor, labels: Tensor, neighbors: Tensor, pri
         rows.append(hidden)
         if sum(map(len, rows)) >= ENOUGH:
             break
-    truths = labels[torch.cat(rows)]
-    return torch.stack([_foretold(voted, truths) for voted in torch.cat(votes, 1)])
+    return torch.cat(rows), torch.cat(votes, 1)
 
 
 def _mean_without(hidden: Tensor, given: Tensor, neighbors: Tensor) -> Tensor:
@@ -66,7 +77,7 @@ def _mean_without(hidden: Tensor, given: Tensor, neighbors: Tensor) -> Tensor:
         given[hidden] = own
 
 
-def _foretold(voted: Tensor, labels: Tensor) -> Tensor:
+def foretold(voted: Tensor, labels: Tensor) -> Tensor:
     """float32 (M,): log-likelihood of labels int64 (M,) by votes (M, C) for the true class and a noise matrix that is
     fitted to the other half of them; votes tempered as serves them best."""
     half = torch.arange(len(labels), device=labels.device) % 2 == 0

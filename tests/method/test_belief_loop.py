@@ -7,6 +7,7 @@ import pytest
 import torch
 from toy_runs import evidence_bytes, toy_context, toy_images, toy_profile, train
 
+from scanmix_cli.method import belief_loop
 from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Teacher, doubled, joint, view_of
 from scanmix_cli.method.belief_step import BeliefStep
 from scanmix_cli.method.beliefs import believe, noise_matrix, votes
@@ -33,8 +34,8 @@ def student(settings: BeliefSettings = SETTINGS) -> Student:
 
 @pytest.mark.parametrize(
     "settings",
-    [SETTINGS, replace(SETTINGS, networks=1, alpha=0.0)],
-    ids=["two networks", "one network"],
+    [SETTINGS, replace(SETTINGS, networks=1, alpha=0.0), replace(SETTINGS, networks=1, probe=0.5)],
+    ids=["two networks", "one network", "probe"],
 )
 def test_runs_and_finds_the_wrong_labels(settings: BeliefSettings) -> None:
     context = toy_context()
@@ -221,3 +222,26 @@ def test_what_two_networks_say_is_multiplied_and_no_class_is_ruled_out() -> None
     expected = torch.tensor([[0.8, 0.2], [0.5, 0.5], [0.5, 0.5]])
     assert torch.allclose(joint([first, second]), expected)
     assert torch.allclose(joint([first[:2]]), first[:2])
+
+
+@pytest.mark.parametrize("borne_out", [True, False])
+def test_the_probe_is_heard_where_hidden_labels_bear_it_out(borne_out: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = replace(SETTINGS, networks=1, probe=0.5)
+    asked: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
+
+    def answer(*opinions: torch.Tensor) -> bool:
+        asked.append(opinions)  # type: ignore[arg-type]
+        return borne_out
+
+    monkeypatch.setattr(belief_loop, "foretells_better", answer)
+    teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
+    one = student(settings)
+    teacher.start(one)
+    (with_probe, without, labels), *rest = asked
+    assert not rest
+    assert with_probe.shape == without.shape == (len(labels), 3)
+    assert not torch.allclose(with_probe, without)
+    assert (teacher.witness is not None) is borne_out
+    heard = teacher.belief(one).without_label
+    teacher.witness = None
+    assert torch.equal(teacher.belief(one).without_label, heard) is not borne_out

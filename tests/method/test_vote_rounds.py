@@ -8,7 +8,7 @@ from torch import Tensor
 
 from scanmix_cli.method import vote_rounds
 from scanmix_cli.method.beliefs import class_prior, fitted_noise_matrix, soft_labels, tempered, votes
-from scanmix_cli.method.vote_rounds import FOLDS, ROUNDS, USUAL, best_rounds, hidden_log_likelihoods
+from scanmix_cli.method.vote_rounds import FOLDS, ROUNDS, USUAL, best_rounds, foretold, hidden_votes
 
 
 def clusters(classes: int, each: int, alike: float, wrong: float, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
@@ -22,6 +22,11 @@ def clusters(classes: int, each: int, alike: float, wrong: float, seed: int = 0)
     neighbors = torch.where(torch.rand((n, 10), generator=draw) < alike, own, other)
     anew = torch.rand(n, generator=draw) < wrong
     return truth, torch.where(anew, torch.randint(classes, (n,), generator=draw), truth), neighbors
+
+
+def hidden_log_likelihoods(given: Tensor, labels: Tensor, neighbors: Tensor, prior: Tensor) -> Tensor:
+    rows, voted = hidden_votes(given, labels, neighbors, prior)
+    return torch.stack([foretold(votes, labels[rows]) for votes in voted])
 
 
 def asked(labels: Tensor, neighbors: Tensor, classes: int) -> int:

@@ -1,0 +1,75 @@
+"""A linear classifier on untouched features: what it learns from wrong labels; no label speaks for itself."""
+
+import torch
+from torch import Tensor
+from toy_runs import toy_context
+
+from scanmix_cli.method.probe import FOLDS, joined, probe
+from scanmix_cli.method.vote_rounds import foretells_better
+
+
+def shapes(classes: int, each: int, seed: int = 0) -> tuple[Tensor, Tensor]:
+    """Classes int64 (N,) and features float32 (N, 8) that lie around their class's own direction."""
+    draw = torch.Generator().manual_seed(seed)
+    truth = torch.arange(classes * each) % classes
+    centers = torch.nn.functional.normalize(torch.randn(classes, 8, generator=draw), dim=1)
+    return truth, centers[truth] + 0.25 * torch.randn(len(truth), 8, generator=draw)
+
+
+def pairs(classes: int, share: float) -> Tensor:
+    """P(given | true): so often the next class."""
+    return (1 - share) * torch.eye(classes) + share * torch.eye(classes).roll(1, 1)
+
+
+def test_the_noise_matrix_turns_wrong_labels_into_right_classes() -> None:
+    truth, features = shapes(3, 200)
+    draw = torch.Generator().manual_seed(1)
+    wrong = torch.rand(len(truth), generator=draw) < 0.6
+    labels = torch.where(wrong, (truth + 1) % 3, truth)
+    found = probe(features, labels, pairs(3, 0.6), toy_context())
+    assert found.shape == (600, 3)
+    assert torch.allclose(found.sum(1), torch.ones(600))
+    assert (found.argmax(1) == truth).float().mean() > 0.9
+    believed = probe(features, labels, torch.eye(3), toy_context())  # labels taken at their word
+    assert (believed.argmax(1) == truth).float().mean() < 0.5
+
+
+def test_a_label_does_not_speak_for_itself() -> None:
+    truth, features = shapes(3, 50)
+    changed = truth.clone()
+    changed[::FOLDS] = (truth[::FOLDS] + 1) % 3  # all labels of the first fold
+    before, after = (probe(features, labels, pairs(3, 0.1), toy_context()) for labels in (truth, changed))
+    assert torch.equal(before[::FOLDS], after[::FOLDS])
+    assert not torch.equal(before[1::FOLDS], after[1::FOLDS])
+
+
+def test_unlabelled_images_are_asked_about_and_teach_nothing() -> None:
+    truth, features = shapes(3, 60)
+    labels = truth.clone()
+    labels[:60] = -1
+    found = probe(features, labels, pairs(3, 0.1), toy_context())
+    assert (found[:60].argmax(1) == truth[:60]).float().mean() > 0.9
+
+
+def test_beliefs_and_witness_are_multiplied() -> None:
+    beliefs, even = torch.tensor([[0.8, 0.2], [0.2, 0.8]]), torch.tensor([0.5, 0.5])
+    witness = torch.tensor([[0.1, 0.9], [0.9, 0.1]])
+    heard = torch.tensor([[4 / 7, 3 / 7], [3 / 7, 4 / 7]])  # 4 to 1, and the root of 1 to 9
+    assert torch.allclose(joined(beliefs, witness, 0.5, 0.01, even), heard)
+    sure = torch.tensor([[0.0, 1.0], [1.0, 0.0]])  # rules nothing out further than the floor: 0.25 to 1
+    assert torch.allclose(joined(beliefs, sure, 1.0, 0.25, even), torch.tensor([[0.5, 0.5], [0.5, 0.5]]))
+
+
+def test_a_witness_is_heard_where_hidden_labels_bear_it_out() -> None:
+    truth, _ = shapes(3, 200)
+    draw = torch.Generator().manual_seed(2)
+    vague, chance = (torch.rand(600, 3, generator=draw).softmax(1) for _ in range(2))
+    even = torch.full((3,), 1 / 3)
+    knows = 0.6 * torch.eye(3)[truth] + 0.4 / 3
+    assert foretells_better(joined(vague, knows, 0.5, 0.01, even), vague, truth)
+    assert not foretells_better(joined(vague, chance, 0.5, 0.01, even), vague, truth)
+    assert not foretells_better(vague, vague, truth)
+
+
+def test_one_label_tells_nothing() -> None:
+    assert not foretells_better(torch.ones(1, 2), torch.ones(1, 2), torch.tensor([0]))
