@@ -19,6 +19,7 @@ EPOCHS = 2
 IMAGES = toy_images(32)  # more than the 24 that a subset has
 OURS, RELEASED = toy_profile(EPOCHS), shrink(OFFICIAL["cifar10"], EPOCHS, 16)
 BELIEFS = replace(OURS, beliefs=BeliefSettings(epochs=EPOCHS, batch_size=16))
+PROBED = replace(OURS, beliefs=BeliefSettings(epochs=EPOCHS, batch_size=16, probe=0.5))
 SUBSET = shrink(OFFICIAL["clothing1m"], EPOCHS, 16)
 
 
@@ -68,8 +69,9 @@ def interrupt(method: str, profile: Profile, folder: Path, stage: str, finished:
         ("mixup", OURS, "mixup"),
         ("elr", OURS, "elr"),
         ("scanmix", BELIEFS, "scanmix"),
+        ("scanmix", PROBED, "scanmix"),
     ],
-    ids=["ours, warm-up", "released, EM loop", "subset, MoCo", "subset, EM loop", "mixup", "elr", "beliefs"],
+    ids=["ours, warm-up", "released, EM loop", "subset, MoCo", "subset, EM loop", "mixup", "elr", "beliefs", "probe"],
 )
 def test_resumed_run_ends_with_the_same_evidence(method: str, profile: Profile, stage: str, tmp_path: Path) -> None:
     evidence, rows = undisturbed(method, profile)
