@@ -18,7 +18,7 @@ MIXED = 30  # of EM for the share of labels that follow nothing
 LEAST_GAIN, MOST_GAIN = 0.12, 0.95  # nats for each label held to be wrong
 LEAST_WRONG = 0.1  # share of the labels that are wrong by the confusion of classes
 MOST_PAIRED = 0.8  # share of these that fall to each class's commonest mistake
-SURE = 3.0  # standard errors by which the confusion of classes must be ahead
+SURE = 3.0  # standard errors by which the confusion of classes must be ahead, and LEAST_WRONG be passed
 
 
 def follows_image(evidence: np.ndarray, labels: np.ndarray) -> bool:
@@ -37,7 +37,9 @@ def follows_image(evidence: np.ndarray, labels: np.ndarray) -> bool:
     wrong = sums_by_class(_after(sharpened, labels, _fitted(sharpened, labels)), labels, evidence.shape[1]).T
     np.fill_diagonal(wrong, 0)
     paired = wrong.max(axis=1).sum() / max(wrong.sum(), TINY)
-    return bool(wrong.sum() >= LEAST_WRONG * len(labels) and paired <= MOST_PAIRED)
+    share = wrong.sum() / len(labels)
+    enough = share - SURE * np.sqrt(share * (1 - share) / len(labels)) >= LEAST_WRONG
+    return bool(enough and paired <= MOST_PAIRED)
 
 
 def confusion(beliefs: np.ndarray, labels: np.ndarray) -> np.ndarray:
