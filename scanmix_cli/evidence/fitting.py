@@ -9,6 +9,7 @@ from scanmix_cli.evidence.image_noise import confusion, follows_image
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.plain_errors import least_wrong
+from scanmix_cli.evidence.swapped import swapped
 from scanmix_cli.evidence.witnesses import Witnesses
 from scanmix_cli.streams import stream
 
@@ -113,7 +114,7 @@ def _fit_beliefs(plain: Data) -> Fitted:
     Half the difference that a weight DOUBT times smaller or larger makes is part of the error. Where wrong labels
     follow the image (`image_noise`), beliefs count as they are and the confusion of classes half. Elsewhere those about
     doubtful images count less if that foretells the given labels clearly better: what beliefs are unsure of is their
-    own doubt before it is a label's.
+    own doubt before it is a label's. So are the classes that they confuse, where labels are `swapped` in pairs.
     """
     features, labels, _ = plain
     good, follows = goodness(np.exp(features[0]), labels), follows_image(features[0], labels)
@@ -129,8 +130,9 @@ def _fit_beliefs(plain: Data) -> Fitted:
         if _clearly(_foretold(doubted, doubting), _foretold(middle, plain)):
             tilt, data, middle = TILT * good, doubting, doubted
     firsts = [first(data, word / DOUBT), middle, first(data, word * DOUBT)]
-    freest = _freedom(middle, data)
-    freed = [replace(one, stiffness=freest.stiffness, sloped=freest.sloped) for one in firsts]
+    pairs = swapped(features[0].argmax(axis=1), labels, plain[2], features.shape[2])
+    freest = _freedom(replace(middle, pairs=pairs), data)
+    freed = [replace(one, stiffness=freest.stiffness, sloped=freest.sloped, pairs=pairs) for one in firsts]
     fits = [_refitted(model, data, LAST) for model in freed]
     lower, rate, upper = (_expected_rate(fit, *data) for fit in fits)
     error, none_wrong = _spread_of_rate(fits[1], data)
@@ -185,8 +187,17 @@ def _refitted(model: NoiseModel, data: Data, steps: int) -> NoiseModel:
     again = NoiseModel.even(len(features), classes, rate, model.stiffness, model.sloped, model.word, model.lean)
     if not model.alike:
         seen = np.bincount(chosen * classes + labels, minlength=classes**2).reshape(classes, classes)
-        again = replace(again, spread_logits=np.log(seen + 1.0))
+        again = replace(again, spread_logits=np.log(_evened(seen + 1.0, model.pairs)), pairs=model.pairs)
     return _best([start.fitted(*data, steps=steps) for start in (model, again)], data)
+
+
+def _evened(seen: np.ndarray, pairs: np.ndarray | None) -> np.ndarray:
+    """Counts float64 (C, C) of wrong labels, alike in each row but for the pairs; the diagonal means nothing."""
+    if pairs is None:
+        return seen
+    rest = ~pairs & ~np.eye(len(seen), dtype=bool)
+    mean = np.where(rest, seen, 0).sum(axis=1) / np.maximum(rest.sum(axis=1), 1)
+    return np.where(pairs, seen, np.maximum(mean, 1.0)[:, None])
 
 
 def _freedom(model: NoiseModel, data: Data) -> NoiseModel:

@@ -44,6 +44,7 @@ class NoiseModel:
     sloped: bool  # whether noise may depend on the image
     word: float = 0.0  # weight near which witnesses are taken at their word; 0: they are tempered at will
     lean: np.ndarray | float = 0.0  # float64 (C,): bias near which they are then
+    pairs: np.ndarray | None = None  # bool (C, C): the spread is fitted there alone, and even elsewhere; None: all over
     say: float = 1.0  # exponent of what the noise makes of a given label; below 1 likelihoods are none of labels
 
     @classmethod
@@ -221,6 +222,8 @@ class NoiseModel:
         np.fill_diagonal(seen, 0)
         counts = seen + self._expected()
         of_spread = counts - counts.sum(axis=1, keepdims=True) * self.spread()
+        if self.pairs is not None:
+            of_spread *= self.pairs
         stiff = SHIFT_PRECISION * self.stiffness
         return [np.array([of_level, of_slope]), of_shift - stiff * self.shift, of_spread.ravel()]
 
