@@ -19,7 +19,7 @@ from scanmix_cli.data.copies import CopySets, copy_sets
 from scanmix_cli.data.cores import usable_cores
 from scanmix_cli.data.near_by_embedding import joined_by_embedding
 from scanmix_cli.data.overview import before_training, overview
-from scanmix_cli.data.pixels import SCAN_SIZE, Pixels, load_pixels, require_same_rows
+from scanmix_cli.data.pixels import SCAN_SIZE, Pixels, let_go, load_pixels, require_same_rows
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.engine.budget import Budget
 from scanmix_cli.engine.checkpoints import Checkpoints
@@ -264,6 +264,7 @@ def conclude(
         context.reporter.message(f"warning: {note.problem}")
     others = _predict_others(pixels, trained.rows, trained.classifier, context)
     near = sets.near if neighbors is None else joined_by_embedding(sets.near, pixels, trained.rows, neighbors)
+    let_go(pixels.images)  # copies were looked for in most of them
     report = build_report(samples, pixels, verdicts, trained.rows, others, sets.exact, near)
     report = apply_decisions(report, trained.given.decisions)
     trained.given.carry_on(path)
