@@ -126,6 +126,7 @@ class Teacher:
         self.prior = class_prior(images.labels, images.classes)
         self.follows = False  # whether wrong labels follow the image
         self.rounds = settings.rounds or USUAL  # how often votes are passed on
+        self.unasked = settings.probe > 0 and bool(images.known.any())
         self.witness: Tensor | None = None  # what the probe says, (N, C), where it is worth hearing
 
     def start(self, student: Student) -> None:
@@ -134,7 +135,7 @@ class Teacher:
         features = forward_all(net.features, net, self.images, self.context)
         neighbors = self.mine(F.normalize(features, dim=1))
         self._find_out(neighbors)
-        if self.settings.probe and self.witness is None:
+        if self.unasked:
             self._ask_probe(features, neighbors)
         start_head(student, features, self._with_label(self._with_witness(self._votes(neighbors))), HEAD_SHARPNESS)
 
@@ -184,8 +185,9 @@ class Teacher:
         return votes(self.given, neighbors, self.prior, self.rounds)
 
     def _ask_probe(self, features: Tensor, neighbors: Tensor) -> None:
-        """Hear the probe as a witness from now on, if with it votes foretell hidden labels better."""
-        labels = self.images.labels
+        """Hear the probe as a witness from now on, if with it votes foretell hidden labels better. Two networks start
+        from encoders that no label has touched: the first one's is enough."""
+        labels, self.unasked = self.images.labels, False
         witness = probe(features, labels, noise_matrix(self._votes(neighbors), labels), self.context)
         agree([witness])
 

@@ -236,7 +236,8 @@ def test_the_probe_is_heard_where_hidden_labels_bear_it_out(borne_out: bool, mon
     monkeypatch.setattr(belief_loop, "foretells_better", answer)
     teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
     one = student(settings)
-    teacher.start(one)
+    for _ in range(2):  # as for two networks: asked once
+        teacher.start(one)
     (with_probe, without, labels), *rest = asked
     assert not rest
     assert with_probe.shape == without.shape == (len(labels), 3)
@@ -245,3 +246,11 @@ def test_the_probe_is_heard_where_hidden_labels_bear_it_out(borne_out: bool, mon
     heard = teacher.belief(one).without_label
     teacher.witness = None
     assert torch.equal(teacher.belief(one).without_label, heard) is not borne_out
+
+
+def test_without_labels_there_is_nothing_to_probe() -> None:
+    settings = replace(SETTINGS, networks=1, probe=0.5)
+    unlabelled = replace(CONTEXT_IMAGES, labels=torch.full((96,), -1))
+    teacher = Teacher(unlabelled, settings, 5, toy_context())
+    teacher.start(student(settings))
+    assert teacher.witness is None
