@@ -1,6 +1,6 @@
 """How well wrong labels are found, from the cells that `scanmix bench` keeps: docs/results/detection.json and a table.
 
-    python benchmarks/detection.py RESULTS... --command "scanmix bench cifar10 ..." --out docs/results/detection.json
+    python benchmarks/detection.py RESULTS... --out docs/results/detection.json
 
 judges the evidence of every cell (`cells/*.npz`) anew with the code at hand, so verdicts can be mended without
 training, and prints one Markdown table. The true labels are read here, for scoring only. Cells of methods that keep no
@@ -142,7 +142,7 @@ def judge_cells(folder: Path, errors: Path | None) -> list[dict[str, Any]]:
     for path in sorted(folder.glob("cells/*.npz")):
         cell = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         verdicts = judged(path, cell)
-        origin = {"device": cell["device"], "date": cell["date"][:10]}
+        origin = {"device": cell["device"], "date": cell["date"][:10], "command": cell.get("command", "")}
         if errors is not None:
             with np.load(errors) as truth:
                 rows = truth["mturk_index"][truth["mturk_is_error"]]
@@ -173,11 +173,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", type=Path, help="folders that `scanmix bench --out` wrote")
     parser.add_argument("--out", type=Path, help="detection.json; records of the same data are replaced")
-    parser.add_argument("--command", default="", help="what made the results, kept in every record")
+    parser.add_argument("--command", help="what made the results, kept in every record (default: as the cell says)")
     parser.add_argument("--errors", type=Path, help="npz with the human-confirmed errors of the data set itself")
     options = parser.parse_args(arguments)
     found = [row for folder in options.results for row in judge_cells(folder, options.errors)]
-    records = [row | {"command": options.command} for row in found]
+    records = found if options.command is None else [row | {"command": options.command} for row in found]
     if options.out is not None:
         before = json.loads(options.out.read_text(encoding="utf-8")) if options.out.is_file() else []
         new = {row["data"] for row in records}

@@ -12,6 +12,7 @@ from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.method.methods import Outcome
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
+RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results" / "detection.json"
 IMAGES, CLASSES = 300, 3
 
 
@@ -37,7 +38,7 @@ def results(tmp_path: Path) -> Path:
     arrays = evidence_arrays(Outcome([], evidence, None)) | {"given": given, "clean": clean}
     np.savez(tmp_path / "cells" / "one.npz", **arrays)
     cell = {"dataset": "toy", "noise": "sym", "rate": 0.2, "method": "scanmix", "seed": 0}
-    cell |= {"device": "cpu", "date": "2026-11-28T00:00:00Z"}
+    cell |= {"device": "cpu", "date": "2026-11-28T00:00:00Z", "command": "scanmix bench toy"}
     (tmp_path / "cells" / "one.json").write_text(json.dumps(cell))
     return tmp_path
 
@@ -55,6 +56,21 @@ def test_a_cell_becomes_a_record_that_replaces_the_old_one(
     assert record["first"] == {"100": {"expected": pytest.approx(60, abs=6), "real": 60}}
     table = capsys.readouterr().out.splitlines()
     assert table[-1].startswith("| toy, sym 0.2, scanmix, seed 0 | 1.000 |")
+
+
+def test_every_published_record_says_what_was_found_where_and_by_which_command() -> None:
+    numbers = {"auroc", "ap", "f1_at_cut", "best_f1", "ece", "noise_rate", "estimated_noise_rate", "flagged_share"}
+    records = json.loads(RESULTS.read_text())
+    assert len({record["data"] for record in records}) == len(records)
+    for record in records:
+        assert numbers <= record.keys()
+        assert all(record[name] for name in ("data", "device", "date", "command")), record["data"]
+
+
+def test_a_record_names_the_command_of_its_cell_unless_another_is_given(detection: ModuleType, results: Path) -> None:
+    out = results / "detection.json"
+    detection.main([str(results), "--out", str(out)])
+    assert [record["command"] for record in json.loads(out.read_text())] == ["scanmix bench toy"]
 
 
 def test_a_cell_without_evidence_is_scored_by_its_opinion(detection: ModuleType, results: Path) -> None:
