@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from scanmix_cli.evidence import image_noise
 from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.evidence.fitting import HALF, fit_noise
-from scanmix_cli.evidence.image_noise import by_classes, by_image, confusion, follows_image, halved
+from scanmix_cli.evidence.image_noise import by_classes, by_image, confusion, enough, follows_image, halved
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.witnesses import Witnesses
 
@@ -26,8 +27,9 @@ def doubtful_pairs(vague: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray,
 
 def spoiled(kind: str, truth: np.ndarray, doubt: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     anything = (truth + generator.integers(1, CLASSES, IMAGES)) % CLASSES
-    chance = {"right": 0.0, "even": 0.8, "pairs": 0.4, "people": 0.6 * doubt, "few": 0.05 * doubt}[kind]
-    wrong = np.where(generator.random(IMAGES) < 0.7, truth ^ 1, anything) if kind in ("people", "few") else anything
+    chances = {"people": 0.6 * doubt, "some": 0.15 * doubt, "few": 0.05 * doubt}
+    chance = (chances | {"right": 0.0, "even": 0.8, "pairs": 0.4})[kind]
+    wrong = np.where(generator.random(IMAGES) < 0.7, truth ^ 1, anything) if kind in chances else anything
     if kind == "pairs":
         wrong = (truth + 1) % CLASSES
     return np.where(generator.random(IMAGES) < chance, wrong, truth)
@@ -52,6 +54,25 @@ def test_only_labels_that_err_on_doubtful_images_are_said_to(kind: str, seed: in
 def test_too_few_labels_cannot_tell() -> None:
     evidence, truth, doubt, generator = doubtful_pairs(1.5)
     assert not follows_image(evidence[:60], spoiled("people", truth, doubt, generator)[:60])
+
+
+def test_the_margin_of_three_standard_errors_by_hand() -> None:
+    # sqrt(.2 * .8 / 144) = .4 / 12 = .0333: three of them are the .1 by which a fifth passes a tenth
+    assert [enough(0.2, labels) for labels in (143, 145)] == [False, True]
+    # at .36 it is .26: .48 / sqrt(n) = .26 / 3 where n = 30.7
+    assert [enough(0.36, labels) for labels in (30, 31)] == [False, True]
+    assert not enough(0.1, 10**9)
+
+
+def test_as_many_wrong_labels_follow_the_image_once_there_are_enough_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """12 % of wrong labels pass a tenth by 2.5 standard errors in 2,000 labels, and by 3.5 in the same ones twice."""
+    evidence, truth, doubt, generator = doubtful_pairs(1.5)
+    evidence, labels = evidence[:2_000], spoiled("some", truth, doubt, generator)[:2_000]
+    monkeypatch.setattr(image_noise, "MOST_PAIRED", 1.0)  # most of what few wrong labels there are lies in pairs
+    assert not follows_image(evidence, labels)
+    assert follows_image(np.tile(evidence, (2, 1)), np.tile(labels, 2))
+    monkeypatch.setattr(image_noise, "LEAST_WRONG", 0.09)  # so that the margin alone was in the way
+    assert follows_image(evidence, labels)
 
 
 def test_confusion_and_half_of_it_by_hand() -> None:
