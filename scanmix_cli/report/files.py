@@ -78,6 +78,15 @@ def write_run_tables(
     return whole
 
 
+def recounted(summary: dict[str, Any], report: pd.DataFrame) -> dict[str, Any]:
+    """The summary of a run whose report has changed since, by decisions, with the counts and expectations of now."""
+    return summary | {
+        "counts": summary["counts"] | counts(report) | {"cleaned": len(cleaned_labels(report))},
+        "expected_precision": expected_precision(report),
+        "expected_errors": errors_curve(report),
+    }
+
+
 def class_quality(report: pd.DataFrame, verdicts: Verdicts, classes: Sequence[str]) -> list[dict[str, Any]]:
     """Of every class, in class order: how many labels name it and how many of these are issues; `quality`, the share of
     these labels that is right; `missing`, the share of the class's own images that are labelled otherwise; `sureness`,

@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 
 from scanmix_cli.cli.report import report as report_command
 from scanmix_cli.data.wording import counted
-from scanmix_cli.evidence.verdicts import Verdicts, actions, issues
+from scanmix_cli.evidence.verdicts import KEEP, Verdicts, actions, issues
+from scanmix_cli.report.choices import Choice
+from scanmix_cli.report.decisions import open_decisions
 from scanmix_cli.report.files import read_report, read_summary
 from scanmix_cli.report.html import write_html
 from scanmix_cli.report.page.pictures import Sources
@@ -71,3 +73,22 @@ def test_every_place_counts_the_same_suspects(tmp_path: Path, seed: int) -> None
     ranked = kept[kept["rank"].notna()].sort_values("rank")["p_mislabeled"]
     curve = {step["first"]: step["wrong"] for step in summary["expected_errors"]}
     assert curve == {k: pytest.approx(ranked.head(k).sum(), abs=1e-3) for k in {found, len(ranked)} - {0}}
+
+
+def test_the_page_counts_what_people_left_on_the_list(tmp_path: Path) -> None:
+    run = make_run()
+    write_run(tmp_path, run)
+    before = read_summary(tmp_path)
+    suspects = select(read_report(tmp_path), run.samples.classes)
+    assert (before["counts"]["label_issues"], before["counts"]["relabel"], before["counts"]["review"]) == (2, 1, 1)
+    with open_decisions(tmp_path) as log:
+        log.record(Choice(int(suspects.index[0]), suspects["filename"].iloc[0], KEEP), who="ada", source="review")
+    images, html = from_pixels(run.pixels), tmp_path / "report.html"
+    whole = read_run(tmp_path)
+    write_html(html, whole, Sources(images, images))
+    assert "<title>demo: 1 suspect labels</title>" in html.read_text()
+    assert len(whole.suspects()) == whole.summary["counts"]["label_issues"] == 1
+    assert (whole.summary["counts"]["relabel"], whole.summary["counts"]["keep"]) == (0, before["counts"]["keep"] + 1)
+    assert whole.summary["counts"]["ambiguous"] == before["counts"]["ambiguous"]
+    assert whole.summary["expected_precision"] == pytest.approx(suspects["p_mislabeled"].iloc[1])
+    assert read_summary(tmp_path) == before, "the run's own files stay as they were"

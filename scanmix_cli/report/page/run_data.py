@@ -13,7 +13,7 @@ from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.store import EVIDENCE, load_evidence
 from scanmix_cli.report.decided import read_decided_report
-from scanmix_cli.report.files import BAD_FILES, read_settings, read_summary
+from scanmix_cli.report.files import BAD_FILES, read_settings, read_summary, recounted
 from scanmix_cli.report.matrix_file import read_noise_matrix
 from scanmix_cli.report.spreadsheet import restored
 
@@ -25,7 +25,7 @@ class RunData:
     """A run as its folder tells it; C classes."""
 
     report: pd.DataFrame  # as `read_decided_report` returns it
-    summary: dict[str, Any]
+    summary: dict[str, Any]  # as summary.json, with the counts of the report
     noise_matrix: np.ndarray | csr_array  # float64 (C, C): row = true class, column = given class
     settings: dict[str, Any] = field(default_factory=dict)  # the nested table of config.toml
     bad_files: pd.DataFrame = field(default_factory=pd.DataFrame)  # filename, error_code, message
@@ -53,13 +53,15 @@ class RunData:
 
 
 def read_run(run_dir: Path) -> RunData:
-    """The content of a finished run folder; what older runs did not write is empty.
+    """The content of a finished run folder, the summary counted anew where decisions changed the report; what older
+    runs did not write is empty.
 
     Raises DataError where report, summary or noise matrix are missing, or a file is damaged.
     """
+    (report, decisions), summary = read_decided_report(run_dir), read_summary(run_dir)
     return RunData(
-        report=read_decided_report(run_dir)[0],
-        summary=read_summary(run_dir),
+        report=report,
+        summary=recounted(summary, report) if decisions else summary,
         noise_matrix=read_noise_matrix(run_dir),
         settings=read_settings(run_dir),
         bad_files=_texts(run_dir / BAD_FILES),
