@@ -25,10 +25,13 @@ def save_evidence(
     """Write arrays over the N training images, compressed:
 
     rows int64 (N,) in the input table; labels int64 (N,), -1 unlabelled; epochs int64 (E,) and history float16 (N, E),
-    the given label's mean probability then (NaN where unlabelled); mean_loss, final_posterior float32 (N,);
-    final_probability float16 (N, C); neighbors int32 (N, K) among the N, where there are any; view_consistency
-    float32 (N,); embedding float32 (M, 2) of the images embedding_rows int64 (M,) among the N.
+    the given label's mean probability then (NaN where unlabelled); mean_loss, given_probability (its mean), disagreement
+    (share of the looks of all networks that named another class), consensus (share of the epochs in which all named the
+    same class), final_posterior float32 (N,); final_probability float16 (N, C); neighbors int32 (N, K) among the N and
+    neighbors_named float32 (N,), the share of them in which the networks see the given label, where there are any;
+    view_consistency float32 (N,); embedding float32 (M, 2) of the images embedding_rows int64 (M,) among the N.
     """
+    looks = max(evidence.observations, 1)
     used = evidence.history_epochs >= 0
     history = np.where(labels[:, None] >= 0, evidence.history[:, used], np.float16("nan"))
     arrays = {
@@ -36,7 +39,10 @@ def save_evidence(
         "labels": labels,
         "epochs": evidence.history_epochs[used],
         "history": history.astype(np.float16),
-        "mean_loss": (evidence.loss_sum / max(evidence.observations, 1)).astype(np.float32),
+        "mean_loss": (evidence.loss_sum / looks).astype(np.float32),
+        "given_probability": (evidence.given_probability_sum / looks).astype(np.float32),
+        "disagreement": (evidence.disagreement_sum / looks).astype(np.float32),
+        "consensus": (evidence.consensus_sum / max(evidence.epochs, 1)).astype(np.float32),
         "final_posterior": evidence.final_posterior,
         "final_probability": evidence.final_probability.astype(np.float16),
         "view_consistency": consistency,
@@ -45,7 +51,18 @@ def save_evidence(
     }
     if neighbors is not None:
         arrays["neighbors"] = neighbors.astype(np.int32)
+        arrays["neighbors_named"] = _named(evidence.final_probability.argmax(axis=1), labels, neighbors)
     write_file(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
+
+
+def _named(predicted: np.ndarray, labels: np.ndarray, neighbors: np.ndarray) -> np.ndarray:
+    """float32 (N,): share of the neighbours, the image itself left out, that are predicted to be of its given class."""
+    same, others = np.zeros(len(labels), np.float32), np.zeros(len(labels), np.float32)
+    own = np.arange(len(labels))
+    for column in neighbors.T:  # a million images have one column at a time
+        same += (column != own) & (predicted[column] == labels)
+        others += column != own
+    return same / np.maximum(others, 1)
 
 
 def load_evidence(path: Path) -> dict[str, np.ndarray]:

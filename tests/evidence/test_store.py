@@ -33,6 +33,7 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     assert found["history"][[0, 2]].tolist() == [[0.75, 0.25], [0.25, 0.75]]
     assert np.isnan(found["history"][1]).all(), "unlabelled"
     assert found["mean_loss"].tolist() == [1.0, 0.0, 2.0]
+    assert found["given_probability"].tolist() == [0.5, 0.0, 0.5]
     assert found["final_posterior"].tolist() == [0.5, 0.5, 0.5]
     assert found["final_probability"].shape == (3, 2)
     assert np.array_equal(found["neighbors"], neighbors)
@@ -41,9 +42,23 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     assert np.array_equal(found["embedding"], EMBEDDING[1])
 
 
+def test_how_often_networks_and_neighbours_named_another_class(tmp_path: Path) -> None:
+    evidence, path = Evidence.empty(3, 2), tmp_path / "evidence.npz"
+    first, second = np.array([[0.9, 0.1]] * 3), np.array([[0.2, 0.8], [0.2, 0.8], [0.6, 0.4]])
+    for other in (first, second):
+        evidence.add(LABELS, [View(shares, np.zeros(3), np.zeros(3)) for shares in (first, other)])
+    evidence.final_probability[:] = second  # predicted: 1, 1, 0
+    neighbors = np.array([[0, 1, 2], [0, 2, 1], [0, 1, 2]])
+    save_evidence(path, evidence, np.arange(3), LABELS, neighbors, CONSISTENCY, EMBEDDING)
+    found = load_evidence(path)
+    assert found["disagreement"].tolist() == [0.75, 0.0, 0.0], "of four looks at each image; the second has no label"
+    assert found["consensus"].tolist() == [0.5, 0.5, 1.0], "of two epochs"
+    assert found["neighbors_named"].tolist() == [0.5, 0.0, 0.0], "of the two others"
+
+
 def test_no_neighbors_no_array_and_no_file_no_arrays(tmp_path: Path) -> None:
     save_evidence(tmp_path / "e.npz", observed(), np.arange(3), LABELS, None, CONSISTENCY, EMBEDDING)
-    assert "neighbors" not in load_evidence(tmp_path / "e.npz")
+    assert not {"neighbors", "neighbors_named"} & load_evidence(tmp_path / "e.npz").keys()
     assert load_evidence(tmp_path / "none.npz") == {}
 
 
