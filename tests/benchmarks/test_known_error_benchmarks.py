@@ -28,6 +28,21 @@ def test_hits_and_public_rankings_by_hand(monkeypatch: pytest.MonkeyPatch) -> No
     assert rankings["public, margin"].tolist() == pytest.approx([-0.5, 0.3])
 
 
+def test_the_first_images_of_a_set_keep_their_own_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known_errors = load("known_errors", monkeypatch)
+    (tmp_path / "mnist_test").mkdir()
+    known = {"mturk_index": np.array([4, 1, 2, 7]), "mturk_is_error": np.array([True, True, False, True])}
+    arrays = known | {"pyx": np.eye(10)[:8], "labels": np.arange(8), "images": np.zeros((8, 28, 28), np.uint8)}
+    np.savez(tmp_path / "mnist_test" / "mnist_test.npz", **arrays)
+    for most, errors in ((None, [1, 4, 7]), (5, [1, 4])):
+        data = known_errors.TestSet("mnist", tmp_path, most)
+        assert data.errors.tolist() == errors
+        assert len(data.public) == (most or 8)
+        table = pd.read_csv(data.write(tmp_path / f"first-{most}"))
+        assert table["label"].tolist() == list(range(most or 8))
+        assert len(list((tmp_path / f"first-{most}" / "images").iterdir())) == (most or 8)
+
+
 def test_the_sheet_frames_confirmed_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known_errors = load("known_errors", monkeypatch)
     Image.new("RGB", (8, 8), "blue").save(tmp_path / "blue.png")
