@@ -111,10 +111,11 @@ def _fit_beliefs(plain: Data) -> Fitted:
     """Beliefs are taken at their word, for what it is worth (`belief_worth`): the image's own label had no part in
     them, and a sure classifier with wrong labels explains even noise no better than a vague one with right labels.
 
-    Half the difference that a weight DOUBT times smaller or larger makes is part of the error. Where wrong labels
-    follow the image (`image_noise`), beliefs count as they are and the confusion of classes half. Elsewhere those about
-    doubtful images count less if that foretells the given labels clearly better: what beliefs are unsure of is their
-    own doubt before it is a label's. So are the classes that they confuse, where labels are `swapped` in pairs.
+    Half the difference that a weight DOUBT times smaller or larger makes is part of the error, all of it where features
+    are weak: there it is known least. Where wrong labels follow the image (`image_noise`), beliefs count as they are
+    and the confusion of classes half. Elsewhere those about doubtful images count less if that foretells the given
+    labels clearly better: what beliefs are unsure of is their own doubt before it is a label's. So are the classes that
+    they confuse, where labels are `swapped` in pairs.
     """
     features, labels, _ = plain
     good, follows = goodness(np.exp(features[0]), labels), follows_image(features[0], labels)
@@ -137,7 +138,7 @@ def _fit_beliefs(plain: Data) -> Fitted:
     lower, rate, upper = (_expected_rate(fit, *data) for fit in fits)
     error, none_wrong = _spread_of_rate(fits[1], data)
     gap = max(abs(rate - lower), abs(upper - rate))
-    error, free = float(np.hypot(error, gap / 2)), fits[1].stiffness < EVEN
+    error, free = float(np.hypot(error, gap * (1 - good / 2))), fits[1].stiffness < EVEN
     fitted = Fitted(fits[1], free, rate, error, none_wrong, fits[1].sloped, tilt)
     if none_wrong or not follows:
         return fitted

@@ -43,6 +43,18 @@ def test_vague_beliefs_make_no_suspects_of_right_labels() -> None:
     assert judge(on_beliefs(evidence, labels), labels, neighbors).is_label_issue.mean() <= 0.005
 
 
+@pytest.mark.parametrize(("sharpness", "weight"), [(1.0, 0.9), (1.0, 1.2), (1.3, 1.2), (1.6, 1.2)])
+def test_of_weak_features_the_interval_covers_what_cannot_be_told(sharpness: float, weight: float) -> None:
+    """Beliefs are twice as right as weak features are taken to be, so that the rate is read far too low."""
+    evidence, labels, truth, neighbors = simulated(2_000, sharpness, even(0.4))
+    shown, wrong = on_beliefs(evidence, labels, weight), float((labels != truth).mean())
+    assert goodness(shown.probability_sum / shown.observations, labels) == 0
+    verdicts = judge(shown, labels, neighbors)
+    assert verdicts.noise_rate.low <= wrong <= verdicts.noise_rate.high
+    assert wrong - verdicts.noise_rate.estimate > 0.08
+    assert not verdicts.is_label_issue.any()
+
+
 def test_assurance_is_the_larger_of_two_signs_of_good_features() -> None:
     """100 images of two classes: beliefs of 0.9 and 0.6 in turn, hence 0.75 sure; the surest 20 name the given label
     always, all of them 60 times in 100."""
