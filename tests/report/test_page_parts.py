@@ -59,6 +59,19 @@ def test_a_rate_that_few_issues_bear_out(low: float, high: float, issues: int, w
     assert headline({"noise_rate": rate, "counts": {"labelled": 1000, "label_issues": issues}}) == words
 
 
+@pytest.mark.parametrize(
+    ("sureness", "words"),
+    [(0.91, "Hardly any label looks wrong"), (0.89, "Too little was learned to tell wrong labels")],
+)
+def test_networks_that_are_hardly_right_vouch_for_no_labels(sureness: float, words: str) -> None:
+    """Of three classes a third is right by chance, and four tenths of the way from there to all is 0.6; the classes
+    count by their images."""
+    quality = [{"images": 300, "sureness": 0.5}, {"images": 100, "sureness": sureness}, {"images": 0, "sureness": 1.0}]
+    summary = {"noise_rate": {"estimate": 0.01, "low": 0.0, "high": 0.03}, "class_quality": quality}
+    assert headline(summary | {"counts": {"labelled": 400, "label_issues": 0}}) == words
+    assert headline(summary | {"counts": {"labelled": 400, "label_issues": 9}}) == "A few labels look wrong"
+
+
 def test_the_verdict_counts_one_and_none_correctly() -> None:
     summary = make_page_run().summary
     one = summary["counts"] | {"label_issues": 1, "relabel": 0, "review": 1, "drop": 0}

@@ -7,6 +7,7 @@ from scanmix_cli.data.wording import counted
 STEPS = ((0.005, "Hardly any label looks wrong"), (0.02, "A few labels look wrong"))
 MAY_BE_RIGHT = 0.05  # low end of the noise rate, below which only suspects say that something is wrong
 MAY_BE_WRONG = 0.2  # high end of the noise rate, from which a list of no suspects says nothing
+LEARNED = 0.4  # of the way from chance to every image right, below which the networks cannot judge labels
 MANY = (
     (0.55, "Most labels look wrong"),
     (0.45, "About half of the labels look wrong"),
@@ -42,12 +43,23 @@ def headline(summary: dict[str, Any]) -> str:
 def nothing_wrong(summary: dict[str, Any]) -> bool:
     """The noise rate may well be small and cannot be large, and hardly any label is an issue."""
     rate = summary["noise_rate"]
-    return _few_issues(summary) and rate["low"] < MAY_BE_RIGHT and rate["high"] < MAY_BE_WRONG
+    return _few_issues(summary) and rate["low"] < MAY_BE_RIGHT and rate["high"] < MAY_BE_WRONG and _has_learned(summary)
 
 
 def too_unsure(summary: dict[str, Any]) -> bool:
     """Many labels may be wrong, but hardly any can be called so: the classifier is weak."""
-    return _few_issues(summary) and summary["noise_rate"]["high"] >= MAY_BE_WRONG
+    return _few_issues(summary) and (summary["noise_rate"]["high"] >= MAY_BE_WRONG or not _has_learned(summary))
+
+
+def _has_learned(summary: dict[str, Any]) -> bool:
+    """Whether the networks would get so many images right without their labels that they may vouch for these: weak
+    ones explain any labels by their own mistakes."""
+    quality = summary.get("class_quality", [])
+    images = sum(one["images"] for one in quality)
+    if not images or len(quality) < 2:
+        return True
+    right, chance = sum(one["images"] * one["sureness"] for one in quality) / images, 1 / len(quality)
+    return (right - chance) / (1 - chance) >= LEARNED
 
 
 def _few_issues(summary: dict[str, Any]) -> bool:
