@@ -7,6 +7,7 @@ import numpy as np
 from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.scores import blocks, sums_by_class
 
+HARDLY = 0.001  # share of wrong labels below which there is no saying how they go wrong
 PAIRWISE = 0.6  # share of the wrong labels that fall to each class's commonest mistake, from which they come in pairs
 
 
@@ -61,7 +62,7 @@ def noise_kind(counts: np.ndarray, uneven: bool, sloped: bool) -> str:
     """The kind of wrong labels in words; uneven: the classes differ, sloped: doubtful images are hit more often."""
     off = counts - np.diag(np.diag(counts))
     total = off.sum()
-    if total < 1:
+    if total < max(1, HARDLY * counts.sum()):
         return "hardly any"
     top = float(off.max(axis=1).sum() / total)
     if not uneven or len(counts) < 3:
