@@ -73,7 +73,7 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
         bars=sections.class_bars(run),
         matrix=sections.matrix_rows(run.noise_matrix, run.classes, rows),
         columns=[shown(name) for name in run.classes],
-        confusions=[pair | {"true": shown(pair["true"]), "given": shown(pair["given"])} for pair in mix_ups],
+        confusions=_with_intervals(mix_ups, run.summary),
         charts={name: Markup(svg) for name, svg in charts(run).items()},
         copies=sections.copies(run.report, pictures.small),
         outliers=sections.outliers(run.report, pictures.small),
@@ -90,6 +90,18 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
         script=Markup(script),
         script_hash=_hash(script),
     )
+
+
+def _with_intervals(mix_ups: list[dict[str, Any]], summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The mix-ups with names to show, and with the ends `low` and `high` of their shares' intervals, None where the
+    summary has none."""
+    known = {(pair["true"], pair["given"]): (pair["low"], pair["high"]) for pair in summary.get("confusions", [])}
+    found = []
+    for pair in mix_ups:
+        low, high = known.get((pair["true"], pair["given"]), (None, None))
+        names = {"true": shown(pair["true"]), "given": shown(pair["given"])}
+        found.append(pair | names | {"low": low, "high": high})
+    return found
 
 
 def _data(

@@ -215,5 +215,15 @@ def test_a_matrix_of_many_classes_gives_way_to_the_mix_ups(tmp_path: Path) -> No
     assert "The 30 classes with the most suspects of 40" in text
 
 
+def test_mix_ups_have_their_intervals_where_the_run_knows_them(tmp_path: Path) -> None:
+    run = make_page_run()
+    first, second = CLASSES[0], CLASSES[1]
+    known = [{"true": first, "given": second, "share": 0.25, "low": 0.125, "high": 0.5, "images": 3}]
+    text = page(tmp_path, replace(run, summary=run.summary | {"confusions": known}))
+    mix_ups = re.findall(r'<span class="share">(.*?)</li>', text, re.DOTALL)
+    words = [re.sub(r"<.*?>", " ", one).replace("&nbsp;", "").split() for one in mix_ups]
+    assert words == [["25.0%", "12.5%", "to", "50.0%"], ["25.0%"], ["25.0%"], ["25.0%"]]
+
+
 def test_the_pictures_of_a_run_in_memory_serve_as_well(run: Run) -> None:
     assert from_pixels(run.pixels)(4) is None
