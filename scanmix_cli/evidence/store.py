@@ -25,11 +25,12 @@ def save_evidence(
     """Write arrays over the N training images, compressed:
 
     rows int64 (N,) in the input table; labels int64 (N,), -1 unlabelled; epochs int64 (E,) and history float16 (N, E),
-    the given label's mean probability then (NaN where unlabelled); mean_loss, given_probability (its mean), disagreement
-    (share of the looks of all networks that named another class), consensus (share of the epochs in which all named the
-    same class), final_posterior float32 (N,); final_probability float16 (N, C); neighbors int32 (N, K) among the N and
-    neighbors_named float32 (N,), the share of them in which the networks see the given label, where there are any;
-    view_consistency float32 (N,); embedding float32 (M, 2) of the images embedding_rows int64 (M,) among the N.
+    the given label's mean probability then (NaN where unlabelled); mean_loss, final_posterior float32 (N,);
+    given_probability, disagreement, consensus float32 (N,): the given label's probability over all looks, the share of
+    looks that named another class, the share of epochs in which all networks named the same; final_probability float16
+    (N, C); neighbors int32 (N, K) among the N and neighbors_named float32 (N,), the share of them in which the networks
+    see the given label, where there are any; view_consistency float32 (N,); embedding float32 (M, 2) of the images
+    embedding_rows int64 (M,) among the N.
     """
     looks = max(evidence.observations, 1)
     used = evidence.history_epochs >= 0
