@@ -74,3 +74,13 @@ def test_schedule_against_counting_by_hand(speed: ModuleType) -> None:
     assert found["sym 90"] == pytest.approx((larger + 300 * 2 * (78 * 0.005 + 97 * 0.003)) / 60)
     assert summary["mixmatch_share_of_simclr"] == 6.0 / 8.0
     assert summary["fast_profile_minutes"] == pytest.approx((440 * 0.5 + 88 * 1.5) / 60)
+
+
+def test_the_record_says_what_its_sections_add_up_to(speed: ModuleType) -> None:
+    record = json.loads((FOLDER.parent / "docs" / "results" / "performance.json").read_text(encoding="utf-8"))
+    asked = {"simclr_images_per_s", "published_schedule_minutes", "fast_profile_minutes", "speedup_vs_plain_batch64"}
+    assert asked | {"mfu", "device", "date", "command"} <= set(record)
+    found = speed.summary(record["sections"])
+    assert {"simclr_images_per_s", "speedup_vs_plain_batch64", "mfu", "published_schedule_minutes"} <= set(found)
+    for name, value in found.items():
+        assert record[name] == pytest.approx(value, rel=1e-3), name

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 from torch.nn.functional import normalize
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 from toy_runs import toy_context, toy_images, toy_profile
 
 from scanmix_cli.engine.context import Context
@@ -48,6 +50,24 @@ def test_accelerator_search_finds_what_the_cpu_finds(monkeypatch: pytest.MonkeyP
     features = normalize(torch.randn(50, 8, generator=generator()), dim=1)
     monkeypatch.setattr(mining, "CHUNK", 7)
     assert torch.equal(mining._search_device(features, features, 6), mining._search_cpu(features, features, 6))
+
+
+def test_accelerator_search_never_compares_all_with_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its largest table has a row for each image of a chunk."""
+    largest = 0
+
+    class Sizes(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            nonlocal largest
+            made = function(*args, **(kwargs or {}))
+            largest = max(largest, *(part.numel() for part in tree_leaves(made) if isinstance(part, torch.Tensor)), 0)
+            return made
+
+    features = normalize(torch.randn(500, 8, generator=generator()), dim=1)
+    monkeypatch.setattr(mining, "CHUNK", 20)
+    with Sizes():
+        mining._search_device(features, features, 6)
+    assert largest == 20 * 500
 
 
 def test_vote_leaves_the_image_itself_and_unlabelled_neighbors_out() -> None:
