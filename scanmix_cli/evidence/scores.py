@@ -57,14 +57,16 @@ def fit(probabilities: np.ndarray) -> np.ndarray:
 
 
 def is_outlier(fits: np.ndarray, bar: float = 0.2) -> np.ndarray:
-    """bool (N,): fits near chance (below `bar`) and far below the rest: under Tukey's outer fence, Q1 - 3 IQR.
+    """bool (N,): fits near chance (below `bar`) and far below the rest: under Q2 - 7 (Q3 - Q2).
 
-    The fence is the set's own: where noise leaves the networks unsure about every image, none is an outlier.
+    Where fits are spread as a normal distribution is, that is Tukey's outer fence, Q1 - 3 IQR; the lower half is not
+    asked, for there lie the outliers, of which there may be many. The fence is the set's own: where noise leaves the
+    networks unsure about every image, none is an outlier.
     """
     if len(fits) == 0:
         return np.zeros(0, bool)
-    first, third = np.quantile(fits, [0.25, 0.75])
-    return (fits < bar) & (fits < first - 3 * (third - first))
+    middle, third = np.quantile(fits, [0.5, 0.75])
+    return (fits < bar) & (fits < middle - 7 * (third - middle))
 
 
 def ranks(p_mislabeled: np.ndarray, labelled: np.ndarray) -> np.ndarray:

@@ -126,8 +126,8 @@ class Teacher:
         self.prior = class_prior(images.labels, images.classes)
         self.follows = False  # whether wrong labels follow the image
         self.rounds = settings.rounds or USUAL  # how often votes are passed on
-        self.unasked = settings.probe > 0 and bool(images.known.any())
-        self.witness: Tensor | None = None  # what the probe says, (N, C), where it is worth hearing
+        self.witness: Tensor | None = None  # what the probe says, (N, C)
+        self.heard = False  # whether it is worth hearing
 
     def start(self, student: Student) -> None:
         """A class head that fits what the neighbours' votes alone make of the labels; features are left as they are."""
@@ -135,14 +135,15 @@ class Teacher:
         features = forward_all(net.features, net, self.images, self.context)
         neighbors = self.mine(F.normalize(features, dim=1))
         self._find_out(neighbors)
-        if self.unasked:
-            self._ask_probe(features, neighbors)
+        if self.settings.probe and self.witness is None and self.images.known.any():
+            self._call_witness(features, neighbors)
         start_head(student, features, self._with_label(self._with_witness(self._votes(neighbors))), HEAD_SHARPNESS)
 
     def belief(self, student: Student, find_out: bool = False) -> Belief:
         """The averaged network's probabilities and its neighbours' votes, without and with the image's own label.
 
-        `find_out`: the labels tell anew whether wrong ones follow the image, and how often votes are to be passed on.
+        `find_out`: the labels tell anew whether wrong ones follow the image, how often votes are to be passed on, and
+        whether the probe is worth hearing.
         """
         sight = look_closely(student.averaged, self.images, self.context)
         neighbors = self.mine(sight.features)
@@ -159,11 +160,11 @@ class Teacher:
         return Belief(told, without, posterior, neighbors)
 
     def state_dict(self) -> dict[str, int]:
-        """What a checkpoint keeps."""
-        return {"follows": self.follows, "rounds": self.rounds}
+        """What a checkpoint keeps; `start` makes the witness anew."""
+        return {"follows": self.follows, "rounds": self.rounds, "heard": self.heard}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        self.follows, self.rounds = bool(state["follows"]), state["rounds"]
+        self.follows, self.rounds, self.heard = bool(state["follows"]), state["rounds"], bool(state["heard"])
 
     def mine(self, features: Tensor) -> Tensor:
         """Neighbours int64 (N, K) of unit features (N, D), the image itself left out."""
@@ -178,28 +179,37 @@ class Teacher:
             values["labels_follow_image"] = float(self.follows)
         if not self.settings.rounds:
             values["vote_rounds"] = float(self.rounds)
+        if self.settings.probe:
+            values["probe_heard"] = float(self.heard)
         values |= monitor.neighbors(belief.neighbors, self.images, self.context)
         return values | monitor.selection(clean & known, self.labels)
 
     def _votes(self, neighbors: Tensor) -> Tensor:
         return votes(self.given, neighbors, self.prior, self.rounds)
 
-    def _ask_probe(self, features: Tensor, neighbors: Tensor) -> None:
-        """Hear the probe as a witness from now on, if with it votes foretell hidden labels better. Two networks start
-        from encoders that no label has touched: the first one's is enough."""
-        labels, self.unasked = self.images.labels, False
-        witness = probe(features, labels, noise_matrix(self._votes(neighbors), labels), self.context)
-        agree([witness])
+    def _call_witness(self, features: Tensor, neighbors: Tensor) -> None:
+        """Fit the probe. Two networks start from encoders that no label has touched: the first one's is enough."""
+        labels = self.images.labels
+        self.witness = probe(features, labels, noise_matrix(self._votes(neighbors), labels), self.context)
+        agree([self.witness])
+        self.heard = self._is_worth_hearing(neighbors)
 
-        def is_worth_hearing() -> bool:
+    def _is_worth_hearing(self, neighbors: Tensor) -> bool:
+        """Whether votes foretell hidden labels better with the probe. Not where wrong labels follow the image: what
+        misled people or a network about it misleads a classifier of its features too."""
+        witness, labels = self.witness, self.images.labels
+        if witness is None or self.follows:
+            return False
+
+        def foretells() -> bool:
             rows, voted = hidden_votes(self.given, labels, neighbors, self.prior)
             votes = voted[ROUNDS.index(self.rounds if self.rounds in ROUNDS else USUAL)]
             return foretells_better(self._joined(votes, witness[rows]), votes, labels[rows])
 
-        self.witness = witness if from_writer(is_worth_hearing) else None
+        return from_writer(foretells)
 
     def _with_witness(self, beliefs: Tensor) -> Tensor:
-        return beliefs if self.witness is None else self._joined(beliefs, self.witness)
+        return self._joined(beliefs, self.witness) if self.heard and self.witness is not None else beliefs
 
     def _joined(self, beliefs: Tensor, witness: Tensor) -> Tensor:
         return joined(beliefs, witness, self.settings.probe, LEARNED_FLOOR / self.images.classes, self.prior)
@@ -220,8 +230,9 @@ class Teacher:
         return posterior
 
     def _find_out(self, neighbors: Tensor) -> None:
-        """Whether wrong labels follow the image, by what the neighbours' votes alone make of them, and how often votes
-        are passed on: as usual where they do, since the next neighbours foretell them best, wrong as they are."""
+        """Whether wrong labels follow the image, by what the neighbours' votes alone make of them, how often votes are
+        passed on, as usual where they do, since the next neighbours foretell them best, wrong as they are, and whether
+        the probe is heard: less and less the better the neighbours are, which it does not learn from."""
         self.rounds = self.settings.rounds or USUAL
         rows = self._some_labelled(FOLLOWED)
         if self.settings.halved and len(rows):
@@ -230,6 +241,7 @@ class Teacher:
             self.follows = from_writer(lambda: follows_image(beliefs, labels))
         if not self.settings.rounds and not self.follows:
             self.rounds = from_writer(lambda: best_rounds(self.given, self.images.labels, neighbors, self.prior))
+        self.heard = self._is_worth_hearing(neighbors)
 
     def _weakness(self, without: Tensor) -> float:
         """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels."""

@@ -67,7 +67,7 @@ def test_half_of_every_batch_in_as_many_steps(monkeypatch: pytest.MonkeyPatch) -
     scaling = load("scaling", monkeypatch)
     for section in ("32", "224"):
         whole = scaling.profile_of(section, False)
-        half = scaling.halved(whole)
+        half = scaling.with_batches(whole, 0.5)
         for name in ("contrastive", "scan", "warmup", "mixmatch", "clustering", "beliefs"):
             before, after = getattr(whole, name), getattr(half, name)
             if before is None:
@@ -75,3 +75,8 @@ def test_half_of_every_batch_in_as_many_steps(monkeypatch: pytest.MonkeyPatch) -
             else:
                 assert after.batch_size == before.batch_size // 2
         assert half.mixmatch.steps == whole.mixmatch.steps
+    once, large = scaling.profile_of("32", False), scaling.profile_of("32-large", False)
+    assert (large.contrastive.batch_size, large.beliefs.batch_size) == (
+        4 * once.contrastive.batch_size,
+        4 * once.beliefs.batch_size,
+    )

@@ -64,7 +64,7 @@ def test_the_confusion_of_labels_that_follow_the_image_has_half_its_say() -> Non
     chance = noise_matrix(without, CONTEXT_IMAGES.labels).T[CONTEXT_IMAGES.labels]
     for found, exponent in ((True, 0.5), (False, 1.0)):
         teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, halved=True), 5, toy_context())
-        teacher.load_state_dict({"follows": found, "rounds": 3})
+        teacher.load_state_dict({"follows": found, "rounds": 3, "heard": False})
         expected = without * chance**exponent
         expected /= expected.sum(1, keepdim=True)
         known = CONTEXT_IMAGES.known
@@ -236,16 +236,48 @@ def test_the_probe_is_heard_where_hidden_labels_bear_it_out(borne_out: bool, mon
     monkeypatch.setattr(belief_loop, "foretells_better", answer)
     teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
     one = student(settings)
-    for _ in range(2):  # as for two networks: asked once
-        teacher.start(one)
-    (with_probe, without, labels), *rest = asked
-    assert not rest
+    teacher.start(one)
+    ((with_probe, without, labels),) = asked
     assert with_probe.shape == without.shape == (len(labels), 3)
     assert not torch.allclose(with_probe, without)
-    assert (teacher.witness is not None) is borne_out
+    assert teacher.heard is borne_out
     heard = teacher.belief(one).without_label
-    teacher.witness = None
+    teacher.heard = False
     assert torch.equal(teacher.belief(one).without_label, heard) is not borne_out
+
+
+def test_the_probe_is_asked_again_with_better_neighbours_and_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = replace(SETTINGS, probe=0.5)
+    answers = [True, True, False]
+    monkeypatch.setattr(belief_loop, "foretells_better", lambda *opinions: answers.pop(0))
+    teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
+    first, second = student(settings), student(settings)
+    teacher.start(first)
+    witness = teacher.witness
+    teacher.start(second)
+    assert teacher.witness is witness
+    assert teacher.heard
+    teacher.belief(first)
+    assert teacher.heard
+    teacher.belief(first, find_out=True)
+    assert not teacher.heard
+    assert not answers
+    kept = teacher.state_dict()
+    teacher.heard = True
+    teacher.load_state_dict(kept)
+    assert not teacher.heard
+
+
+def test_the_probe_is_not_heard_where_wrong_labels_follow_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = replace(SETTINGS, networks=1, probe=0.5, halved=True)
+    monkeypatch.setattr(belief_loop, "foretells_better", lambda *opinions: True)
+    follow = [True, False]
+    monkeypatch.setattr(belief_loop, "follows_image", lambda *of: follow.pop(0))
+    teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
+    teacher.start(student(settings))
+    assert not teacher.heard
+    teacher.belief(student(settings), find_out=True)
+    assert teacher.heard
 
 
 def test_without_labels_there_is_nothing_to_probe() -> None:
