@@ -74,7 +74,7 @@ def make_plan(
     profile, reason = choose_profile(request, facts, compute)
     if given is not None:
         profile, reason = given.profile(profile), "as configured"
-    profile = override(profile, request)
+    profile = with_fitting_views(override(profile, request))
     before: dict[str, float] = {}
     cost = seconds_per_image(profile, compute) / world()
     limited = request.time_budget > 0 and not resumed
@@ -201,6 +201,32 @@ def override(profile: Profile, request: Request) -> Profile:
             beliefs=profile.beliefs and replace(profile.beliefs, batch_size=size),
         )
     return profile
+
+
+def with_fitting_views(profile: Profile) -> Profile:
+    """The profile with whole views where its network cannot work on smaller ones; SettingsError where whole ones are
+    too small as well."""
+    if not _works_at(profile.backbone, profile.image_size):
+        raise SettingsError(
+            f"the network {profile.backbone} cannot work on pictures of {profile.image_size} pixels; ask for larger "
+            "ones with --image-size, or choose another --backbone"
+        )
+    contrastive = profile.contrastive
+    if contrastive is None or contrastive.crop == 1.0:
+        return profile
+    if _works_at(profile.backbone, round(profile.image_size * contrastive.crop)):
+        return profile
+    return replace(profile, contrastive=replace(contrastive, crop=1.0))
+
+
+def _works_at(backbone: str, size: int) -> bool:
+    """Whether a network takes pictures of so many pixels a side; tried without memory and without arithmetic."""
+    try:
+        with seeded(0), torch.device("meta"), torch.inference_mode():
+            build_backbone(backbone).eval()(torch.zeros(2, 3, size, size))
+    except (RuntimeError, AssertionError, ValueError):  # what PyTorch and timm raise of maps that have no pixel left
+        return False
+    return True
 
 
 def seconds_per_image(profile: Profile, compute: Compute) -> float:

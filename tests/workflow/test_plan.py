@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from scanmix_cli.engine.device import Compute
+from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.settings import BeliefSettings
 from scanmix_cli.profiles import fast
 from scanmix_cli.profiles.official import OFFICIAL
@@ -118,6 +119,20 @@ def test_options_override_the_profile_and_rate_drops_move_along() -> None:
     assert bent.mixmatch.batch_size == 16
     assert bent.contrastive is not None
     assert (bent.contrastive.epochs, bent.contrastive.batch_size) == (7, 16)
+
+
+def test_views_are_whole_where_a_network_cannot_work_on_half_of_them() -> None:
+    def crop(backbone: str, size: int) -> float:
+        profile = plan.override(fast.CPU, Request(backbone=backbone, image_size=size))
+        contrastive = plan.with_fitting_views(profile).contrastive
+        assert contrastive is not None
+        return contrastive.crop
+
+    assert crop("small", 32) == crop("timm:test_vit", 32) == crop("timm:convnext_atto", 64) == 0.5
+    assert crop("timm:convnext_atto", 32) == 1.0, "16 pixels are none any more at its last stage"
+    request = Request(backbone="inception-resnet-v2", weights="none")
+    with pytest.raises(SettingsError, match=r"^the network inception-resnet-v2 cannot work on pictures of 32 pixels; "):
+        plan.make_plan(request, TYPICAL, CPU)
 
 
 def test_stage_seconds_count_every_pass_of_an_image() -> None:
