@@ -149,6 +149,29 @@ def test_a_missing_onnx_file_is_a_line_and_no_failure(
     load_classifier(tmp_path)
 
 
+def test_a_vit_is_exported_at_the_size_it_was_trained_at(tmp_path: Path) -> None:
+    net = ScanMixNet(build_backbone("timm:test_vit"), 3)
+    note = onnx_file.write_onnx(tmp_path, [net], 64, CLASSES)  # made for 160 pixels
+    assert note.problem is None
+    assert (tmp_path / onnx_file.MODEL).is_file()
+
+
+class Unknown(torch.nn.Module):
+    """A backbone with an operation that the exporter does not know."""
+
+    features = 3
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.interpolate(x, size=(9, 9), mode="bicubic", antialias=True).mean((2, 3))
+
+
+def test_an_export_that_fails_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    note = onnx_file.write_onnx(tmp_path, [ScanMixNet(Unknown(), 3)], 32, CLASSES)
+    assert note.problem is not None
+    assert "_upsample_bicubic2d_aa" in note.problem
+    assert capfd.readouterr().out == "", "--json has standard output for itself"
+
+
 def test_a_run_without_the_package_onnx_says_how_to_get_the_file(
     squares: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
