@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,6 +54,8 @@ def test_features_are_computed_once_and_the_model_takes_images(squares: Path, we
     found = predict(Path("run"), [squares / row["filename"] for row in report], device="cpu")
     assert found["predicted_label"].tolist() == [row["predicted_label"] for row in report]
     assert json.loads(Path("run/model/model.json").read_text())["backbone"] == f"still:{TINY}"
+    page = Path("run/report.html").read_text(encoding="utf-8")
+    assert re.search(r"Outside weights</th><td><bdi[^>]*>" + re.escape(str(weights)), page)
 
 
 def test_a_configured_run_keeps_its_weights(squares: Path, weights: Path) -> None:
