@@ -73,6 +73,18 @@ def test_a_record_names_the_command_of_its_cell_unless_another_is_given(detectio
     assert [record["command"] for record in json.loads(out.read_text())] == ["scanmix bench toy"]
 
 
+def test_a_record_names_the_commit_that_judged_it(
+    detection: ModuleType, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the one that trained the cell: verdicts are made anew."""
+    monkeypatch.setattr(detection, "commit", lambda: "0f1e2d3")
+    out, cell = results / "detection.json", results / "cells" / "one.json"
+    cell.write_text(json.dumps(json.loads(cell.read_text()) | {"commit": "aaaaaaa"}))
+    for given, expected in (([], "0f1e2d3"), (["--commit", "1234567"], "1234567")):
+        detection.main([str(results), "--out", str(out), *given])
+        assert [record["commit"] for record in json.loads(out.read_text())] == [expected]
+
+
 def test_a_cell_without_evidence_is_scored_by_its_opinion(detection: ModuleType, results: Path) -> None:
     """cleanlab keeps its ranking and its issues alone."""
     clean = np.arange(IMAGES) % CLASSES
