@@ -3,9 +3,9 @@
     python benchmarks/detection.py RESULTS... --out docs/results/detection.json
 
 judges the evidence of every cell (`cells/*.npz`) anew with the code at hand, so verdicts can be mended without
-training, and prints one Markdown table. The true labels are read here, for scoring only. Cells of methods that keep no
-evidence (cleanlab: its own ranking and filter on out-of-fold probabilities of the same network) are scored by the
-opinion that they kept, so that they stand in the same table:
+training, and prints one Markdown table. Every record names the commit that judged it (`commit`). The true labels are
+read here, for scoring only. Cells of methods that keep no evidence (cleanlab: its own ranking and filter on out-of-fold
+probabilities of the same network) are scored by the opinion that they kept, so that they stand in the same table:
 
     scanmix bench cifar10 --noise human-worst --methods scanmix,cleanlab --out RESULTS
 
@@ -28,6 +28,7 @@ import numpy as np
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from scanmix_cli.bench.kept_evidence import PREFIX, load_cell_evidence
+from scanmix_cli.bench.machine import commit
 from scanmix_cli.bench.scores import detection_scores
 from scanmix_cli.evidence.verdicts import judge
 
@@ -174,10 +175,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("results", nargs="+", type=Path, help="folders that `scanmix bench --out` wrote")
     parser.add_argument("--out", type=Path, help="detection.json; records of the same data are replaced")
     parser.add_argument("--command", help="what made the results, kept in every record (default: as the cell says)")
+    parser.add_argument("--commit", help="of the code that judges, kept in every record (default: the checkout's)")
     parser.add_argument("--errors", type=Path, help="npz with the human-confirmed errors of the data set itself")
     options = parser.parse_args(arguments)
     found = [row for folder in options.results for row in judge_cells(folder, options.errors)]
-    records = found if options.command is None else [row | {"command": options.command} for row in found]
+    known = {"commit": options.commit or commit()} | ({} if options.command is None else {"command": options.command})
+    records = [row | known for row in found]
     if options.out is not None:
         before = json.loads(options.out.read_text(encoding="utf-8")) if options.out.is_file() else []
         new = {row["data"] for row in records}

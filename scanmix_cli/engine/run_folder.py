@@ -16,6 +16,7 @@ CONTENTS = {
     "report.html",
     "summary.json",
     "noise_matrix.csv",
+    "noise_intervals.csv",
     "bad_files.csv",
     "metrics.csv",
     "config.toml",

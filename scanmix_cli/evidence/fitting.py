@@ -19,6 +19,7 @@ EVEN, STIFFNESSES = 1e5, (30.0, 3.0)  # all classes alike; then the freer models
 FREE_CLASSES = 200  # of more classes a sample holds too few labels each to tell how they differ: they are alike
 UNKNOWN = 0.3  # standard error, as a share, of a rate that the loss mixture or somebody else names
 HUMBLE = 3.0  # a higher rate must be so much likelier (in log-likelihood) to be believed before a lower one
+HIT_MORE = 0.5  # slope from which doubtful images are said to be hit more often: e times the odds of the surest
 SURE = 3.0  # a freer model must foretell unseen labels better by so many standard errors
 A_CLASS = 20  # images to fit a class, fewer leave no freedom to the classes
 RAISED = 3.0  # the odds of a wrong label, at most, by the neighbours' given labels alone
@@ -104,7 +105,7 @@ def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted
     else:
         rate = witnesses.learned_by_heart
         final, error, none_wrong = _settled(final, rate, full), UNKNOWN * rate, False
-    return Fitted(final, loose.stiffness < EVEN, rate, error, none_wrong, loose.sloped)
+    return Fitted(final, loose.stiffness < EVEN, rate, error, none_wrong, _hits_doubtful(loose))
 
 
 def _fit_beliefs(plain: Data) -> Fitted:
@@ -139,7 +140,7 @@ def _fit_beliefs(plain: Data) -> Fitted:
     error, none_wrong = _spread_of_rate(fits[1], data)
     gap = max(abs(rate - lower), abs(upper - rate))
     error, free = float(np.hypot(error, gap * (1 - good / 2))), fits[1].stiffness < EVEN
-    fitted = Fitted(fits[1], free, rate, error, none_wrong, fits[1].sloped, tilt)
+    fitted = Fitted(fits[1], free, rate, error, none_wrong, _hits_doubtful(fits[1]), tilt)
     if none_wrong or not follows:
         return fitted
     model = NoiseModel.of_confusion(confusion(softmax(features[0]), labels), HALF)
@@ -214,6 +215,12 @@ def _freedom(model: NoiseModel, data: Data) -> NoiseModel:
                 model, unseen = freer, better
     sloped = replace(model, sloped=True)
     return sloped if _clearly(_unseen(sloped, data), unseen) else model
+
+
+def _hits_doubtful(model: NoiseModel) -> bool:
+    """Whether labels of doubtful images are wrong so much more often that it is worth saying. A slighter slope, sure as
+    it may be, can be the beliefs' own: their doubt is not the same in all images."""
+    return model.sloped and model.slope >= HIT_MORE
 
 
 def _unseen(model: NoiseModel, data: Data) -> np.ndarray:

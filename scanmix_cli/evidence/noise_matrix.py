@@ -8,6 +8,7 @@ from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.scores import blocks, sums_by_class
 
 HARDLY = 0.001  # share of wrong labels below which there is no saying how they go wrong
+NEARLY_NONE = 1e-9  # images, in place of none
 PAIRWISE = 0.6  # share of the wrong labels that fall to each class's commonest mistake, from which they come in pairs
 
 
@@ -44,6 +45,13 @@ def noise_matrix(counts: np.ndarray) -> np.ndarray:
     return np.divide(counts, totals, out=np.eye(len(counts)), where=totals > 0)
 
 
+def share_intervals(matrix: np.ndarray, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Low and high ends, float64 (C, C), of the 90 % intervals (Wilson) of the shares of a noise matrix; images float64
+    (C,): labelled images by true class. Of a class without any nothing is known: 0 to 1."""
+    middle, half = _wilson(matrix, np.maximum(images, NEARLY_NONE)[:, None])
+    return np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)
+
+
 def confusions(counts: np.ndarray, most: int) -> list[Confusion]:
     """The pairs of classes with the largest expected number of wrong labels, at least one each; Wilson intervals."""
     off = counts - np.diag(np.diag(counts))
@@ -53,7 +61,7 @@ def confusions(counts: np.ndarray, most: int) -> list[Confusion]:
         images, total = float(off[true, given]), float(counts[true].sum())
         if images >= 1:
             share = images / total
-            middle, half = _wilson(share, total)
+            middle, half = (float(part) for part in _wilson(np.float64(share), np.float64(total)))
             found.append(Confusion(true, given, share, max(middle - half, 0.0), min(middle + half, 1.0), images))
     return found
 
@@ -74,8 +82,8 @@ def noise_kind(counts: np.ndarray, uneven: bool, sloped: bool) -> str:
     return kind + (", and images that are hard to tell are hit more often" if sloped else "")
 
 
-def _wilson(share: float, count: float) -> tuple[float, float]:
-    """Middle and half width of Wilson's 90 % interval of a share of `count` cases."""
+def _wilson(share: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Middle and half width of Wilson's 90 % intervals of shares of `count` cases."""
     scale = 1 + Z**2 / count
     middle = (share + Z**2 / (2 * count)) / scale
-    return middle, Z * float(np.sqrt(share * (1 - share) / count + Z**2 / (4 * count**2))) / scale
+    return middle, Z * np.sqrt(share * (1 - share) / count + Z**2 / (4 * count**2)) / scale

@@ -46,6 +46,7 @@ class Verdicts:
     class_noise_rates: list[NoiseRate]  # (C): of the labels that name the class
     noise_kind: str  # in words
     noise_matrix: np.ndarray  # float64 (C, C): P(given | true), row = true class
+    true_images: np.ndarray  # float64 (C,): expected number of labelled images by true class, behind each row of it
     confusions: list[Confusion]  # the commonest first
     class_sureness: np.ndarray  # float64 (C,): share of a class's images that the networks get right; low is hard
     class_overlaps: list[Overlap]  # classes that are perhaps one, the surest first
@@ -113,6 +114,7 @@ def judge(
         class_noise_rates=by_class,
         noise_kind=noise_kind(counts, fitted is not None and fitted.free, fitted is not None and fitted.follows_image),
         noise_matrix=noise_matrix(counts),
+        true_images=counts.sum(axis=1),
         confusions=confusions(counts, PAIRS),
         class_sureness=sums.sureness(),
         class_overlaps=sums.overlaps(),

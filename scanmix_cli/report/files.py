@@ -18,7 +18,7 @@ from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW, Verdicts
 from scanmix_cli.files import read_toml, write_text
 from scanmix_cli.report.cleaning import takes_suggestion
 from scanmix_cli.report.economics import errors_curve
-from scanmix_cli.report.matrix_file import NOISE_MATRIX, matrix_table
+from scanmix_cli.report.matrix_file import NOISE_INTERVALS, NOISE_MATRIX, intervals_table, matrix_table
 from scanmix_cli.report.places import save_places
 from scanmix_cli.report.spreadsheet import restored, write_csv
 from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typed_table
@@ -42,8 +42,8 @@ def write_run_tables(
     verdicts: Verdicts,
     summary: dict[str, Any],
 ) -> dict[str, Any]:
-    """Write report.csv, cleaned.csv, noise_matrix.csv, bad_files.csv and summary.json into an existing folder, and
-    places.csv where images lie elsewhere than their names say.
+    """Write report.csv, cleaned.csv, noise_matrix.csv, bad_files.csv and summary.json into an existing folder,
+    noise_intervals.csv where classes are not too many, and places.csv where images lie elsewhere than their names say.
 
     summary: what the run adds to summary.json (timings, accuracy, device, seed, ...). Returns all of it as written.
     """
@@ -51,6 +51,9 @@ def write_run_tables(
     cleaned = cleaned_labels(report)
     write_csv(run_dir / CLEANED, cleaned, guard=False)
     write_csv(run_dir / NOISE_MATRIX, matrix_table(verdicts.noise_matrix, samples.classes))
+    intervals = intervals_table(verdicts.noise_matrix, verdicts.true_images, samples.classes)
+    if intervals is not None:
+        write_csv(run_dir / NOISE_INTERVALS, intervals)
     write_csv(run_dir / BAD_FILES, bad_files(report, pixels.messages))
     save_places(run_dir, samples)
     whole = {

@@ -71,6 +71,7 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
         curve=curve,
         classes=len(run.classes),
         bars=sections.class_bars(run),
+        qualities=sections.class_quality(run.summary),
         matrix=sections.matrix_rows(run.noise_matrix, run.classes, rows),
         columns=[shown(name) for name in run.classes],
         confusions=_with_intervals(mix_ups, run.summary),

@@ -1,4 +1,5 @@
-"""`noise_matrix.csv`: a table of classes by classes, or a list of its entries where there are many classes."""
+"""`noise_matrix.csv`: a table of classes by classes, or a list of its entries where there are many classes; and
+`noise_intervals.csv` beside the table."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,8 +9,9 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from scanmix_cli.errors import DataError
+from scanmix_cli.evidence.noise_matrix import share_intervals
 
-NOISE_MATRIX = "noise_matrix.csv"
+NOISE_MATRIX, NOISE_INTERVALS = "noise_matrix.csv", "noise_intervals.csv"
 TABLE_CLASSES = 500  # above that a list: the table grows with their square, the list with what is confused
 LEAST = 0.0005  # share off the diagonal that the list names
 LISTED = ("true_label", "given_label", "probability")
@@ -31,6 +33,17 @@ def matrix_table(matrix: np.ndarray, classes: Sequence[str]) -> pd.DataFrame:
     true, given = np.nonzero((matrix >= LEAST) | np.eye(len(names), dtype=bool))
     columns = (names[true], names[given], matrix[true, given])
     return pd.DataFrame(dict(zip(LISTED, columns, strict=True)))
+
+
+def intervals_table(matrix: np.ndarray, images: np.ndarray, classes: Sequence[str]) -> pd.DataFrame | None:
+    """A row for every pair of classes, by true class, then by given class: the columns LISTED, and `low` and `high`,
+    the ends of the 90 % interval; None above TABLE_CLASSES classes. images float64 (C,): as in `share_intervals`."""
+    names = np.array(classes, dtype=object)
+    if len(names) > TABLE_CLASSES:
+        return None
+    ends = (matrix, *share_intervals(matrix, images))
+    columns = (np.repeat(names, len(names)), np.tile(names, len(names)), *(numbers.ravel() for numbers in ends))
+    return pd.DataFrame(dict(zip((*LISTED, "low", "high"), columns, strict=True)))
 
 
 def read_noise_matrix(run_dir: Path) -> np.ndarray | csr_array:

@@ -73,6 +73,18 @@ def test_a_record_names_the_command_of_its_cell_unless_another_is_given(detectio
     assert [record["command"] for record in json.loads(out.read_text())] == ["scanmix bench toy"]
 
 
+def test_a_record_names_the_commit_that_judged_it(
+    detection: ModuleType, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the one that trained the cell: verdicts are made anew."""
+    monkeypatch.setattr(detection, "commit", lambda: "0f1e2d3")
+    out, cell = results / "detection.json", results / "cells" / "one.json"
+    cell.write_text(json.dumps(json.loads(cell.read_text()) | {"commit": "aaaaaaa"}))
+    for given, expected in (([], "0f1e2d3"), (["--commit", "1234567"], "1234567")):
+        detection.main([str(results), "--out", str(out), *given])
+        assert [record["commit"] for record in json.loads(out.read_text())] == [expected]
+
+
 def test_a_cell_without_evidence_is_scored_by_its_opinion(detection: ModuleType, results: Path) -> None:
     """cleanlab keeps its ranking and its issues alone."""
     clean = np.arange(IMAGES) % CLASSES
@@ -108,7 +120,23 @@ def test_duplicates_benchmark_counts_listed_and_planted_pairs(monkeypatch: pytes
     generator = np.random.default_rng(0)
     train, test = (generator.integers(0, 256, (count, 3, 32, 32)).astype(np.uint8) for count in (12, 4))
     test[1] = np.clip(train[5].astype(int) + 10, 0, 255)  # brighter
-    found = duplicates.measure(train, test, np.array([[1, 5], [2, 7]]), np.array([1, 2]))
+    train[9] = np.clip(test[1].astype(int) - 20, 0, 255)  # a copy that the list lacks
+    found = duplicates.measure(train, test, np.array([[1, 5], [2, 7]]), np.array([1, 2]), {(1, 9): "copy"})
     assert found["recall"] == {"1": 1.0, "2": 0.0}
     assert found["recall_exact_planted"] == 1.0
-    assert (found["test_images_unlisted"], found["largest_set"]) == (0, 2)
+    assert (found["test_images_unlisted"], found["largest_set"]) == (0, 3)
+    assert (found["pairs"]["reported"], found["pairs"]["listed"]) == (2, 1)
+    assert found["pairs"]["unlisted"] == {"copy": 1, "doubtful": 0, "different": 0, "unjudged": 0}
+
+
+def test_false_pairs_are_counted_by_what_a_look_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    duplicates = importlib.import_module("duplicates")
+    reported = duplicates.reported_pairs(np.array([0, -1, 1, 0, 1]), np.array([1, -1, 0, 2, 0]))
+    assert reported == [(0, 2), (0, 4), (2, 0), (2, 3), (4, 0), (4, 3)]
+    judged = {(0, 2): "different", (0, 4): "different", (2, 0): "doubtful", (2, 3): "copy", (3, 1): "different"}
+    found = duplicates.false_pairs(reported, {(0, 2)}, judged, compared=25)
+    assert found["unlisted"] == {"copy": 1, "doubtful": 1, "different": 1, "unjudged": 2}
+    assert (found["reported"], found["listed"], found["test_images_in_false_pairs"]) == (6, 1, 1)
+    assert (found["false_of_reported"], found["false_of_reported_at_most"]) == (round(1 / 6, 4), round(4 / 6, 4))
+    assert found["false_of_compared_at_most"] == 4 / 25

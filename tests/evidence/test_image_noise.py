@@ -51,6 +51,22 @@ def test_only_labels_that_err_on_doubtful_images_are_said_to(kind: str, seed: in
         assert not found.none_wrong
 
 
+@pytest.mark.parametrize(("slope", "found_slope", "said"), [(0.6, 0.43, False), (0.8, 0.58, True), (-1.2, -1.0, False)])
+def test_a_slight_slope_is_fitted_but_not_said(slope: float, found_slope: float, said: bool) -> None:
+    """The beliefs' doubt is not quite the images', so less of the slope is found."""
+    evidence, truth, doubt, generator = doubtful_pairs(0.5)
+    chance = 1 / (1 + np.exp(-slope * (2 * doubt - 1)))
+    anything = (truth + generator.integers(1, CLASSES, IMAGES)) % CLASSES
+    labels, beliefs = np.where(generator.random(IMAGES) < chance, anything, truth), softmax(evidence)
+    kept = Evidence.empty(IMAGES, CLASSES, beliefs=True)
+    kept.add(labels, [View(beliefs, -evidence[np.arange(IMAGES), labels], np.full(IMAGES, 0.5))])
+    kept.final_probability[:] = beliefs
+    found = fit_noise(Witnesses.of(kept, labels, None), seed=0)
+    assert found.model.sloped
+    assert found.model.slope == pytest.approx(found_slope, abs=0.02)
+    assert found.follows_image == said
+
+
 def test_too_few_labels_cannot_tell() -> None:
     evidence, truth, doubt, generator = doubtful_pairs(1.5)
     assert not follows_image(evidence[:60], spoiled("people", truth, doubt, generator)[:60])

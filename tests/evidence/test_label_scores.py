@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from scanmix_cli.evidence import scores
-from scanmix_cli.evidence.noise_matrix import confusions, count_truth, noise_kind, noise_matrix
+from scanmix_cli.evidence.noise_matrix import confusions, count_truth, noise_kind, noise_matrix, share_intervals
 from scanmix_cli.evidence.noise_rate import (
     NoiseRate,
     class_noise_rates,
@@ -109,6 +109,9 @@ def test_confusions_come_with_the_interval_of_wilson() -> None:
     z, n, p = 1.6449, 80.0, 0.375
     middle, half = (p + z**2 / (2 * n)), z * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
     scale = 1 + z**2 / n
+    low, high = share_intervals(noise_matrix(counts), counts.sum(axis=1))
+    assert (low[1, 2], high[1, 2]) == (first.low, first.high)
+    assert low[1, 0] == 0 < high[1, 0] < 0.05
     assert (first.low, first.high) == pytest.approx(((middle - half) / scale, (middle + half) / scale))
 
 

@@ -73,6 +73,11 @@ def make_page_run(**changes: Any) -> RunData:
         "classes": list(CLASSES),
         "counts": counts(report) | {"cleaned": IMAGES},
         "noise_rate": {"estimate": 0.2, "low": 0.15, "high": 0.26, "level": 0.9},
+        "class_quality": [
+            {"class": name, "images": 75, "quality": 0.8 + k / 50, "missing": 0.2 - k / 40, "sureness": 0.9 - k / 16}
+            for k, name in enumerate(CLASSES)
+        ],
+        "hardest_classes": list(CLASSES[::-1]),
         "accuracy": {"test_accuracy": 0.75},
         "seed": 0,
         "seconds": {"total": 12.3},

@@ -95,6 +95,7 @@ def verdicts_of(labels: np.ndarray, seen: list[int], sure: list[float]) -> Verdi
         class_noise_rates=[NoiseRate(0.2, 0.0, 0.5), NoiseRate(0.4, 0.1, 0.7), NoiseRate(0.3, 0.1, 0.6)],
         noise_kind="uniform: wrong labels are spread evenly over the other classes",
         confusions=[Confusion(1, 0, 1 / 3, 0.1, 0.7, 2.0)],
+        true_images=np.array([4.0, 6.0, 0.0]),
         class_sureness=np.array([0.9, 0.95, 0.6]),
         class_overlaps=[Overlap(1, 2, 0.75)],
         noise_matrix=np.array([[1.0, 0.0, 0.0], [1 / 3, 2 / 3, 0.0], [0.0, 0.25, 0.75]]),

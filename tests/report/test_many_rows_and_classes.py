@@ -10,7 +10,7 @@ from report_run import Run
 from scanmix_cli.errors import DataError
 from scanmix_cli.report import files, matrix_file, spreadsheet
 from scanmix_cli.report.files import read_report
-from scanmix_cli.report.matrix_file import NOISE_MATRIX, matrix_table, read_noise_matrix
+from scanmix_cli.report.matrix_file import NOISE_MATRIX, intervals_table, matrix_table, read_noise_matrix
 from scanmix_cli.report.page.sections import confusions
 from scanmix_cli.report.spreadsheet import csv_text, write_csv
 
@@ -41,6 +41,7 @@ def test_many_classes_are_a_list_and_come_back(tmp_path: Path, monkeypatch: pyte
         "true_label,given_label,probability\n"
         "b,b,0.899600\nb,'=a,0.100000\n'=a,'=a,1.000000\nc,b,0.300000\nc,c,0.700000\n"
     )
+    assert intervals_table(matrix, np.ones(3), classes) is None
     found = read_noise_matrix(tmp_path)
     assert found.toarray() == pytest.approx(np.where(matrix == 0.0004, 0, matrix))
     assert confusions(found, classes) == confusions(matrix, classes)

@@ -225,5 +225,27 @@ def test_mix_ups_have_their_intervals_where_the_run_knows_them(tmp_path: Path) -
     assert words == [["25.0%", "12.5%", "to", "50.0%"], ["25.0%"], ["25.0%"], ["25.0%"]]
 
 
+def test_classes_are_shown_by_their_quality_the_hardest_first(tmp_path: Path) -> None:
+    run = make_page_run()
+    text = page(tmp_path, run)
+    table = re.search(r'<table class="plain quality">(.*?)</table>', text, re.DOTALL)
+    assert table is not None
+    rows = [re.sub(r"<.*?>", " ", row).replace("&nbsp;", "").split() for row in table[1].split("</tr>")[1:-1]]
+    assert [row[-3:] for row in rows] == [
+        ["71.2%", "86.0%", "12.5%"],
+        ["77.5%", "84.0%", "15.0%"],
+        ["83.8%", "82.0%", "17.5%"],
+        ["90.0%", "80.0%", "20.0%"],
+    ]
+    assert (rows[0][0], rows[1][:2]) == (CLASSES[3], CLASSES[2].split())
+    empty = [one | {"images": 0} for one in run.summary["class_quality"][:1]] + run.summary["class_quality"][1:]
+    text = page(tmp_path, replace(run, summary=run.summary | {"class_quality": empty}))
+    assert text.count("<td>90.0&nbsp;%</td>") == 0, "a class that no label names has no quality"
+    assert "All are estimates; 3 of 4 classes are shown." in re.sub(r"\s+", " ", text)
+    text = page(tmp_path, replace(run, summary=run.summary | {"class_quality": []}))
+    assert "Hardest classes" not in text
+    assert "Commonest mix-ups" in text
+
+
 def test_the_pictures_of_a_run_in_memory_serve_as_well(run: Run) -> None:
     assert from_pixels(run.pixels)(4) is None

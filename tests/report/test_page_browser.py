@@ -248,6 +248,9 @@ def test_a_phone_needs_no_sideways_scrolling(open_page: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     boxes = page.locator(".card").evaluate_all("cards => cards.map(c => c.getBoundingClientRect().left)")
     assert len(set(boxes)) == 1, "one column"
+    assert page.locator(".quality").evaluate("table => table.scrollWidth <= table.parentElement.clientWidth")
+    cut = "all => all.filter(cell => cell.scrollWidth > cell.clientWidth).length"
+    assert page.locator(".quality :is(thead th, td)").evaluate_all(cut) == 0
     page.locator(".card .open").first.click()
     assert page.evaluate("document.getElementById('detail').scrollWidth") <= PHONE["width"]
 

@@ -40,6 +40,7 @@ def test_the_same_run_writes_the_same_bytes(run: Run, run_dir: Path) -> None:
     assert sorted(before) == [
         "bad_files.csv",
         "cleaned.csv",
+        "noise_intervals.csv",
         "noise_matrix.csv",
         "places.csv",
         "report.csv",
@@ -77,6 +78,21 @@ def test_noise_matrix_names_true_and_given_classes(run: Run, run_dir: Path) -> N
     assert lines[0] == "true_label,01,'=cat,NA"
     assert [line.split(",")[0] for line in lines[1:]] == ["01", "'=cat", "NA"]
     assert read_noise_matrix(run_dir) == pytest.approx(run.verdicts.noise_matrix, abs=1e-6)
+
+
+NAMES = ["01", "'=cat", "NA"]
+
+
+def test_every_pair_of_the_noise_matrix_has_its_interval(run_dir: Path) -> None:
+    lines = (run_dir / "noise_intervals.csv").read_text().splitlines()
+    assert lines[0] == "true_label,given_label,probability,low,high"
+    assert [line.split(",")[:2] for line in lines[1:]] == [[t, g] for t in NAMES for g in NAMES]
+    found = [[float(cell) for cell in line.split(",")[2:]] for line in lines[1:]]
+    # 4 of 4 images, 2 and 4 of 6 by Wilson; of the third class nobody knows an image
+    assert found[0] == pytest.approx([1, 4 / (4 + 1.6449**2), 1], abs=1e-5)
+    assert found[3] == pytest.approx([1 / 3, 0.117272, 0.652991], abs=1e-5)
+    assert found[4] == pytest.approx([2 / 3, 1 - 0.652991, 1 - 0.117272], abs=1e-5)
+    assert [ends for _, *ends in found[6:]] == [[0, 1]] * 3
 
 
 def test_summary_counts_every_kind_of_row(run_dir: Path) -> None:

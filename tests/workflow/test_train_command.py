@@ -31,8 +31,8 @@ def test_a_folder_becomes_a_complete_run_folder(squares: Path, capsys: pytest.Ca
     assert run("train", squares, "--out", "run", *SHORT) == 0
     names = {path.name for path in Path("run").iterdir()}
     assert names == {
-        "report.csv", "cleaned.csv", "summary.json", "noise_matrix.csv", "bad_files.csv", "metrics.csv",
-        "config.toml", "evidence.npz", "log.txt", "report.html", "plots", "model", "checkpoints",
+        "report.csv", "cleaned.csv", "summary.json", "noise_matrix.csv", "noise_intervals.csv", "bad_files.csv",
+        "metrics.csv", "config.toml", "evidence.npz", "log.txt", "report.html", "plots", "model", "checkpoints",
     }  # fmt: skip
     assert {path.name for path in Path("run/model").iterdir()} == {"model.safetensors", "model.json", "model.onnx"}
     report = rows(Path("run/report.csv"))

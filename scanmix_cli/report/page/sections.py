@@ -48,6 +48,15 @@ def class_bars(run: RunData) -> list[dict[str, Any]]:
     return bars
 
 
+def class_quality(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of every class with a label, the hardest first: how many of its images the networks get right, how many of the
+    labels that name it are right, how many of its images are labelled otherwise; empty where an older run is shown."""
+    place = {name: k for k, name in enumerate(summary.get("hardest_classes", []))}
+    known = [one for one in summary.get("class_quality", []) if one["images"]]
+    hardest = sorted(known, key=lambda one: (place.get(one["class"], len(place)), one["sureness"]))
+    return [one | {"name": shown(one["class"])} for one in hardest[:SHOWN_CLASSES]]
+
+
 def matrix_rows(matrix: np.ndarray, classes: Sequence[str], suspects: pd.DataFrame) -> list[dict[str, Any]] | None:
     """Rows of the heat map, None where there are too many classes: share, strength of the colour, and how many of
     the suspects are given the column's class and suggested the row's."""
