@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch import nn
 
 from scanmix_cli.data.pixels import TRUNCATED
 from scanmix_cli.engine.device import Compute, seeded
@@ -206,24 +207,26 @@ def override(profile: Profile, request: Request) -> Profile:
 def with_fitting_views(profile: Profile) -> Profile:
     """The profile with whole views where its network cannot work on smaller ones; SettingsError where whole ones are
     too small as well."""
-    if not _works_at(profile.backbone, profile.image_size):
+    with seeded(0):
+        net = build_backbone(profile.backbone).eval().to("meta")  # shapes without memory and without arithmetic
+    if not _takes(net, profile.image_size):
         raise SettingsError(
             f"the network {profile.backbone} cannot work on pictures of {profile.image_size} pixels; ask for larger "
             "ones with --image-size, or choose another --backbone"
         )
     contrastive = profile.contrastive
-    if contrastive is None or contrastive.crop == 1.0:
-        return profile
-    if _works_at(profile.backbone, round(profile.image_size * contrastive.crop)):
+    if contrastive is None or _takes(net, round(profile.image_size * contrastive.crop)):
         return profile
     return replace(profile, contrastive=replace(contrastive, crop=1.0))
 
 
-def _works_at(backbone: str, size: int) -> bool:
-    """Whether a network takes pictures of so many pixels a side; tried without memory and without arithmetic."""
+def _takes(net: nn.Module, size: int) -> bool:
+    """Whether a network on the device `meta` takes pictures of so many pixels a side."""
     try:
-        with seeded(0), torch.device("meta"), torch.inference_mode():
-            build_backbone(backbone).eval()(torch.zeros(2, 3, size, size))
+        with torch.inference_mode():
+            net(torch.zeros(2, 3, size, size, device="meta"))
+    except NotImplementedError:  # an operation that is not known there says nothing of sizes
+        return True
     except (RuntimeError, AssertionError, ValueError):  # what PyTorch and timm raise of maps that have no pixel left
         return False
     return True

@@ -135,6 +135,23 @@ def test_views_are_whole_where_a_network_cannot_work_on_half_of_them() -> None:
         plan.make_plan(request, TYPICAL, CPU)
 
 
+@pytest.mark.parametrize(("fault", "kept"), [(NotImplementedError("no such kernel"), True), (RuntimeError("0"), False)])
+def test_an_operation_that_cannot_be_tried_says_nothing_of_sizes(
+    fault: Exception, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Odd(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            assert x.device.type == "meta"
+            raise fault
+
+    monkeypatch.setattr(plan, "build_backbone", lambda name: Odd())
+    if kept:
+        assert plan.with_fitting_views(fast.CPU) == fast.CPU
+    else:
+        with pytest.raises(SettingsError, match="cannot work on pictures of 32 pixels"):
+            plan.with_fitting_views(fast.CPU)
+
+
 def test_stage_seconds_count_every_pass_of_an_image() -> None:
     """Hand-counted for 1,000 images at one second a training pass."""
     profile = replace(
