@@ -258,7 +258,7 @@ def conclude(
     open_errors = trained.given.open_errors
     verdicts = judge(outcome.evidence, labels, neighbors, regression=regression, open_errors=open_errors)
     kept = (outcome.evidence, trained.rows, labels, neighbors, trained.consistency, trained.embedding)
-    save_evidence(path / EVIDENCE, *kept)
+    save_evidence(path / EVIDENCE, *kept, verdicts.two_classes)
     note = save_classifier(path / "model", trained.classifier)
     if note.problem:
         context.reporter.message(f"warning: {note.problem}")
