@@ -9,6 +9,7 @@ from scipy.sparse import coo_array, csr_array
 
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.samples import TRAIN
+from scanmix_cli.report.copy_sets import copy_sets
 from scanmix_cli.report.page.pictures import encode, to_image
 from scanmix_cli.report.page.run_data import RunData, is_issue
 from scanmix_cli.report.page.words import shown
@@ -96,11 +97,7 @@ def copies(report: pd.DataFrame, image_of: ImageOf) -> dict[str, Any]:
     training into the held-out part."""
     member = report[report["duplicate_set"].notna()]
     number = member["duplicate_set"].astype(np.int64)
-    sets = pd.DataFrame(index=pd.Index(np.unique(number)))
-    labels = member["given_label"].mask(member["given_label"] == "")  # blank labels contradict nothing
-    sets["conflict"] = labels.groupby(number).nunique() > 1
-    in_train = member["split"] == TRAIN
-    sets["leak"] = (member["split"].groupby(number).nunique() > 1) & in_train.groupby(number).any()
+    sets = copy_sets(report)
     first = sets.sort_values(["conflict", "leak"], ascending=False, kind="stable").head(SETS)
     shown_sets = [(member[number == at], bool(facts.conflict), bool(facts.leak)) for at, facts in first.iterrows()]
     return {
