@@ -213,7 +213,8 @@ def table_of_page(records: Sequence[dict[str, Any]]) -> str:
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     for row in sorted((row for row in records if ", scanmix, seed" in row["data"]), key=lambda row: row["data"]):
         numbers = {name: shown(row[name]) for name in COLUMNS}
-        looks = (f"{row['first'][str(k)]['expected']:,.0f}, {row['first'][str(k)]['real']:,}" for k in FIRST)
+        told = [row["first"].get(str(k)) for k in FIRST]
+        looks = ("-" if look is None else f"{look['expected']:,.0f}, {look['real']:,}" for look in told)
         cells = (
             row["data"].removeprefix("cifar10, ").replace(", scanmix", "").replace(" 0, seed", ", seed"),
             numbers["noise_rate"],

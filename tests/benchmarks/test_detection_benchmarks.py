@@ -75,6 +75,13 @@ def test_the_page_shows_the_records_as_they_are(detection: ModuleType, capsys: p
     assert len(table.splitlines()) == 2 + ours
 
 
+def test_a_set_too_small_for_a_look_has_none_in_the_table(detection: ModuleType, results: Path) -> None:
+    """Of 300 images the first 500 are not told."""
+    (line,) = detection.table_of_page(detection.judge_cells(results, None)).splitlines()[2:]
+    assert line.startswith("| toy, sym 0.2, seed 0 | 0.200 | ")
+    assert line.endswith(", 60 | - | - |")
+
+
 def test_neither_results_nor_page_is_wrong_usage(detection: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         detection.main([])
