@@ -263,7 +263,7 @@ def conclude(
     if note.problem:
         context.reporter.message(f"warning: {note.problem}")
     others = _predict_others(pixels, trained.rows, trained.classifier, context)
-    near = sets.near if neighbors is None else joined_by_embedding(sets.near, pixels, trained.rows, neighbors)
+    near = sets.near if neighbors is None else joined_by_embedding(sets.near, pixels, trained.rows, neighbors, sets.bar)
     let_go(pixels.images)  # copies were looked for in most of them
     report = build_report(samples, pixels, verdicts, trained.rows, others, sets.exact, near)
     report = apply_decisions(report, trained.given.decisions)
