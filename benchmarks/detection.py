@@ -12,20 +12,26 @@ probabilities of the same network) are scored by the opinion that they kept, so 
     scanmix bench test.csv --noise none --methods scanmix --out test-labels
     python benchmarks/detection.py test-labels --errors test_truth.npz
 
+    python benchmarks/detection.py --page docs/results/detection.json
+
+prints the table of docs/verdicts.md from the records that are there.
+
 With --errors, a file whose `mturk_index` and `mturk_is_error` name human-confirmed errors by row, the data set's own
 labels are what is doubted, so the cells are those of --noise none; test.csv names the images in the data set's order.
 """
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import average_precision_score, roc_auc_score
+import pandas as pd
 
 from scanmix_cli.bench.kept_evidence import PREFIX, load_cell_evidence
 from scanmix_cli.bench.machine import commit
@@ -46,7 +52,7 @@ class Judged:
 
     p_mislabeled: np.ndarray
     is_label_issue: np.ndarray
-    suggested: np.ndarray
+    suggested: np.ndarray  # int64 (N,), or text, as `given`
     order: np.ndarray  # int64 (N,): the most suspect first
     noise_rate: float
     interval: tuple[float, float] | None  # None where the method gives none
@@ -82,6 +88,22 @@ class Judged:
         order = np.argsort(-p, kind="stable")
         return cls(p, flagged, suggested, order, cell["noise_rate_estimate"], None, "", given, clean)
 
+    @classmethod
+    def of_report(cls, report: pd.DataFrame, summary: dict[str, Any]) -> "Judged":
+        """What a run says, by summary.json and report.csv as text, every row of which is judged."""
+        rate = summary["noise_rate"]
+        return cls(
+            pd.to_numeric(report["p_mislabeled"]).to_numpy(np.float64),
+            (report["is_label_issue"] == "True").to_numpy(),
+            report["suggested_label"].to_numpy(),
+            np.argsort(pd.to_numeric(report["rank"]).to_numpy(), kind="stable"),
+            rate["estimate"],
+            (rate["low"], rate["high"]),
+            summary["noise_kind"],
+            report["given_label"].to_numpy(),
+            None,
+        )
+
 
 def judged(path: Path, cell: dict[str, Any]) -> Judged:
     """The cell whose arrays lie at `path`."""
@@ -90,11 +112,30 @@ def judged(path: Path, cell: dict[str, Any]) -> Judged:
     return Judged.of_evidence(path) if has_evidence else Judged.of_opinion(path, cell)
 
 
-def record(cell: dict[str, Any], verdicts: Judged, wrong: np.ndarray) -> dict[str, Any]:
-    """One line of detection.json; wrong bool (N,), by the true labels."""
+def figures(verdicts: Judged, wrong: np.ndarray) -> dict[str, Any]:
+    """What every record holds; wrong bool (N,)."""
     found = detection_scores(wrong, verdicts.p_mislabeled, verdicts.is_label_issue)
-    order, interval = verdicts.order, verdicts.interval
-    first = {
+    interval, rate = verdicts.interval, float(wrong.mean())
+    numbers = {
+        "auroc": found["auroc"],
+        "ap": found["ap"],
+        "f1_at_cut": found["f1"],
+        "best_f1": found["best_f1"],
+        "flag_all_f1": found["flag_all_f1"],
+        "ece": found["calibration_error"],
+        "noise_rate": rate,
+        "estimated_noise_rate": verdicts.noise_rate,
+        "interval": interval and [round(end, 4) for end in interval],
+        "covered": interval and bool(interval[0] <= rate <= interval[1]),
+        "flagged_share": found["flagged_share"],
+    }
+    return {name: round(value, 4) if isinstance(value, float) else value for name, value in numbers.items()}
+
+
+def first(verdicts: Judged, wrong: np.ndarray) -> dict[str, dict[str, float]]:
+    """Expected and real errors among the first so many of the ranking."""
+    order = verdicts.order
+    return {
         str(k): {
             "expected": round(float(verdicts.p_mislabeled[order[:k]].sum()), 1),
             "real": int(wrong[order[:k]].sum()),
@@ -102,39 +143,42 @@ def record(cell: dict[str, Any], verdicts: Judged, wrong: np.ndarray) -> dict[st
         for k in FIRST
         if k <= len(order)
     }
+
+
+def record(cell: dict[str, Any], verdicts: Judged, wrong: np.ndarray) -> dict[str, Any]:
+    """One line of detection.json; wrong bool (N,), by the true labels."""
     kind = {"data": f"{cell['dataset']}, {cell['noise']} {cell['rate'] or 0:g}, {cell['method']}, seed {cell['seed']}"}
-    figures = {
-        "auroc": found["auroc"],
-        "ap": found["ap"],
-        "f1_at_cut": found["f1"],
-        "best_f1": found["best_f1"],
-        "flag_all_f1": found["flag_all_f1"],
-        "ece": found["calibration_error"],
-        "noise_rate": float(wrong.mean()),
-        "estimated_noise_rate": verdicts.noise_rate,
-        "interval": interval and [round(end, 4) for end in interval],
-        "covered": interval and bool(interval[0] <= wrong.mean() <= interval[1]),
-        "flagged_share": found["flagged_share"],
-        "predicted_right": float((verdicts.suggested == verdicts.clean).mean()),
-    }
-    rounded = {name: round(value, 4) if isinstance(value, float) else value for name, value in figures.items()}
-    return kind | rounded | {"kind_of_noise": verdicts.noise_kind, "first": first}
+    right = {"predicted_right": round(float((verdicts.suggested == verdicts.clean).mean()), 4)}
+    last = {"kind_of_noise": verdicts.noise_kind, "first": first(verdicts, wrong)}
+    return kind | figures(verdicts, wrong) | right | last
 
 
-def confirmed(verdicts: Judged, errors: np.ndarray, images: int) -> dict[str, Any]:
+def confirmed(verdicts: Judged, errors: np.ndarray) -> dict[str, Any]:
     """Scores on a set with few confirmed errors, row numbers int64 (n,): the rest counts as right."""
-    wrong = np.zeros(images, bool)
+    wrong = np.zeros(len(verdicts.given), bool)
     wrong[errors] = True
     order = verdicts.order
-    return {
+    return figures(verdicts, wrong) | {
         "confirmed_errors": len(errors),
-        "ap": round(float(average_precision_score(wrong, verdicts.p_mislabeled)), 4),
-        "auroc": round(float(roc_auc_score(wrong, verdicts.p_mislabeled)), 4),
         "hits": {str(k): int(wrong[order[:k]].sum()) for k in LOOKED_AT},
-        "estimated_noise_rate": round(verdicts.noise_rate, 4),
-        "flagged_share": round(float(verdicts.is_label_issue.mean()), 4),
+        "first": first(verdicts, wrong),
         "top": order[:25].tolist(),
     }
+
+
+def origin(run: Path, summary: dict[str, Any], script: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """Where a finished run's figures come from; `script` of this folder and what it was given."""
+    written = datetime.fromtimestamp((run / "summary.json").stat().st_mtime, timezone.utc)
+    command = shlex.join(["python", f"benchmarks/{script}", *arguments])
+    return {"device": summary["device"], "date": written.date().isoformat(), "command": command, "commit": commit()}
+
+
+def put(path: Path, records: list[dict[str, Any]]) -> None:
+    """Write records into detection.json; those of the same data are replaced, the others stay."""
+    before = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    new = {row["data"] for row in records}
+    kept = [row for row in before if row["data"] not in new]
+    path.write_text(json.dumps(kept + records, indent=1) + "\n", encoding="utf-8")
 
 
 def judge_cells(folder: Path, errors: Path | None) -> list[dict[str, Any]]:
@@ -147,7 +191,7 @@ def judge_cells(folder: Path, errors: Path | None) -> list[dict[str, Any]]:
         if errors is not None:
             with np.load(errors) as truth:
                 rows = truth["mturk_index"][truth["mturk_is_error"]]
-            found = confirmed(verdicts, rows, len(verdicts.given))
+            found = confirmed(verdicts, rows)
             records.append({"data": f"{cell['dataset']}, its own labels, {cell['method']}"} | found | origin)
         elif verdicts.clean is not None:
             records.append(record(cell, verdicts, verdicts.given != verdicts.clean) | origin)
@@ -162,6 +206,30 @@ def markdown(records: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def table_of_page(records: Sequence[dict[str, Any]]) -> str:
+    """The table of docs/verdicts.md: our cells, with expected and real errors among the first so many."""
+    heads = ["labels", "wrong", "estimate (90 %)", "AUROC", "AP", "F1 at the cut, best, flag-all", "ECE", "flagged"]
+    heads += [f"first {k:,}: expected, real" for k in FIRST]
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    for row in sorted((row for row in records if ", scanmix, seed" in row["data"]), key=lambda row: row["data"]):
+        numbers = {name: shown(row[name]) for name in COLUMNS}
+        told = [row["first"].get(str(k)) for k in FIRST]
+        looks = ("-" if look is None else f"{look['expected']:,.0f}, {look['real']:,}" for look in told)
+        cells = (
+            row["data"].removeprefix("cifar10, ").replace(", scanmix", "").replace(" 0, seed", ", seed"),
+            numbers["noise_rate"],
+            f"{numbers['estimated_noise_rate']} ({numbers['interval']})",
+            numbers["auroc"],
+            numbers["ap"],
+            f"{numbers['f1_at_cut']}, {numbers['best_f1']}, {numbers['flag_all_f1']}",
+            numbers["ece"],
+            numbers["flagged_share"],
+            *looks,
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def shown(value: Any) -> str:
     if value is None:
         return "-"
@@ -172,20 +240,23 @@ def shown(value: Any) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="+", type=Path, help="folders that `scanmix bench --out` wrote")
+    parser.add_argument("results", nargs="*", type=Path, help="folders that `scanmix bench --out` wrote")
     parser.add_argument("--out", type=Path, help="detection.json; records of the same data are replaced")
     parser.add_argument("--command", help="what made the results, kept in every record (default: as the cell says)")
     parser.add_argument("--commit", help="of the code that judges, kept in every record (default: the checkout's)")
     parser.add_argument("--errors", type=Path, help="npz with the human-confirmed errors of the data set itself")
+    parser.add_argument("--page", type=Path, help="print the table of docs/verdicts.md from this detection.json")
     options = parser.parse_args(arguments)
+    if options.page is not None:
+        print(table_of_page(json.loads(options.page.read_text(encoding="utf-8"))), end="")
+        return
+    if not options.results:
+        parser.error("name a folder that `scanmix bench --out` wrote, or give --page")
     found = [row for folder in options.results for row in judge_cells(folder, options.errors)]
     known = {"commit": options.commit or commit()} | ({} if options.command is None else {"command": options.command})
     records = [row | known for row in found]
     if options.out is not None:
-        before = json.loads(options.out.read_text(encoding="utf-8")) if options.out.is_file() else []
-        new = {row["data"] for row in records}
-        kept = [row for row in before if row["data"] not in new]
-        options.out.write_text(json.dumps(kept + records, indent=1) + "\n", encoding="utf-8")
+        put(options.out, records)
     print(markdown(records), end="")
 
 

@@ -9,7 +9,8 @@
 Printed as a table: average precision and confirmed errors among the first 10, 25, 50 and 100 of its ranking, beside the
 rankings by the public out-of-sample probabilities that come with the confirmed errors. What nobody has confirmed counts
 as right, so precision is a lower bound. `top25.png` beside the run shows the first 25 with given and suggested label, a
-frame around the confirmed ones.
+frame around the confirmed ones. --record FILE puts the figures into detection.json too. --run DIR scores a finished run
+of these images instead of training (no pictures then); its options are given again, they are part of the record.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from clothing import train
+from detection import Judged, confirmed, origin, put
 from PIL import Image, ImageDraw
 from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -126,16 +128,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("scanmix-runs/test-sets"), help="folder for images and run")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--images", type=int, help="only the first so many, to try it out")
+    parser.add_argument("--run", type=Path, help="score this finished run")
+    parser.add_argument("--record", type=Path, help="detection.json to put the figures into")
     given, options = parser.parse_known_args(arguments)  # all others are options of `scanmix train`
     folder = given.out / given.name
     data = TestSet(given.name, given.data, given.images)
     if not len(data.errors):
         parser.error(f"no confirmed error is among the first {len(data.labels)} images: raise --images")
-    summary = train(data.write(folder), folder / "run", given.seed, folder / "cache", ["--no-html", *options])
-    report = read_text_table(folder / "run" / "report.csv")
+    run = given.run or folder / "run"
+    if given.run is None:
+        summary = train(data.write(folder), run, given.seed, folder / "cache", ["--no-html", *options])
+    else:
+        summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    report = read_text_table(run / "report.csv")
+    if len(report) != len(data.labels):
+        parser.error(f"{run} judges {len(report)} images instead of {len(data.labels)}")
+    if given.record is not None:
+        name = f"{given.name} test part, its own labels, {summary['weights'] or 'from scratch'}, scanmix"
+        asked = [given.name, "--data", str(given.data), "--seed", str(given.seed), *options]
+        asked += [] if given.images is None else ["--images", str(given.images)]
+        found = confirmed(Judged.of_report(report, summary), data.errors)
+        put(given.record, [{"data": name} | found | origin(run, summary, "known_errors.py", asked)])
     rankings = {"scanmix": -pd.to_numeric(report["rank"]).to_numpy(np.float64)}
     rankings |= public_rankings(data.public, data.labels)
-    sheet(report, data.errors, folder / "top25.png")
+    if given.run is None:
+        sheet(report, data.errors, folder / "top25.png")
     table = pd.DataFrame({name: scores(values, data.errors) for name, values in rankings.items()}, dtype=object).T
     told = {"confirmed_errors": len(data.errors), "noise_rate": summary["noise_rate"], "counts": summary["counts"]}
     told |= {name: summary[name] for name in ("profile", "backbone", "weights", "image_size", "device", "seconds")}

@@ -8,7 +8,7 @@ birds, ships, a truck) are left out. The others are CIFAR-10 training images, a 
 Images and labels are drawn by the seed. `scanmix train` runs as a user would run it (options that are not known here
 are handed to it). Printed: AUROC of `outlier_score`, which is low for what fits no class, against wrong labels of known
 classes and against right ones; AUROC of `p_mislabeled`; shares called label issue and outlier, and actions, of the
-three kinds.
+three kinds. --record FILE puts the figures into detection.json as well.
 """
 
 import argparse
@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from clothing import train
+from detection import Judged, first, origin, put
+from detection import figures as label_figures
 from sklearn.metrics import roc_auc_score
 
 from sample_data import read_text_table
@@ -103,17 +105,29 @@ def figures(report: pd.DataFrame, kinds: np.ndarray) -> dict[str, Any]:
     return found
 
 
+def record(report: pd.DataFrame, summary: dict[str, Any], kinds: np.ndarray, found: dict[str, Any]) -> dict[str, Any]:
+    """Of detection.json, without its origin: no label of an image of no known class is right; found: as `figures`."""
+    said, wrong = Judged.of_report(report, summary), kinds != RIGHT_KIND
+    name = f"open set, {len(kinds)} images, {summary['weights'] or 'from scratch'}, scanmix"
+    return {"data": name} | label_figures(said, wrong) | {"first": first(said, wrong), "open_set": found}
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with cifar10/ and mini_imagenet32/")
     parser.add_argument("--images", type=int, default=5000)
     parser.add_argument("--out", type=Path, default=Path("scanmix-runs/open-set"), help="folder for images and run")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", type=Path, help="detection.json to put the figures into")
     given, options = parser.parse_known_args(arguments)  # all others are options of `scanmix train`
     kinds = make_set(given.data, given.images, given.seed, given.out)["kind"].to_numpy()
     run = given.out / "run"
     summary = train(given.out / "table.csv", run, given.seed, given.out / "cache", ["--no-html", *options])
-    found = figures(read_text_table(run / "report.csv"), kinds)
+    report = read_text_table(run / "report.csv")
+    found = figures(report, kinds)
+    if given.record is not None:
+        asked = ["--data", str(given.data), "--images", str(given.images), "--seed", str(given.seed), *options]
+        put(given.record, [record(report, summary, kinds, found) | origin(run, summary, "open_set.py", asked)])
     found |= {name: summary[name] for name in ("weights", "image_size", "device", "noise_rate")}
     print(json.dumps(found | {"seconds": summary["seconds"]["total"], "images": given.images}, indent=1))
 

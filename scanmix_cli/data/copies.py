@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scanmix_cli.data.duplicates import exact_duplicates
-from scanmix_cli.data.near_duplicates import near_duplicates
+from scanmix_cli.data.near_duplicates import near_sets
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import UNLABELLED, Samples
 
@@ -25,15 +25,16 @@ class Copies:
 
 
 class CopySets(NamedTuple):
-    """Over the rows of the table, see `exact_duplicates` and `near_duplicates`."""
+    """Over the rows of the table, see `exact_duplicates` and `near_sets`."""
 
     exact: np.ndarray
     near: np.ndarray
+    bar: float  # of the near ones
 
 
 def copy_sets(pixels: Pixels) -> CopySets:
     """Both kinds of sets; of many images the near copies take minutes."""
-    return CopySets(exact_duplicates(pixels), near_duplicates(pixels))
+    return CopySets(exact_duplicates(pixels), *near_sets(pixels))
 
 
 def find_copies(samples: Samples, sets: CopySets) -> tuple[Copies, Copies]:

@@ -1,7 +1,7 @@
 """Images that are nearly the same: one stored anew, made smaller, moved by a little, or with other colours."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 from scipy.fft import irfft2, rfft2
@@ -33,8 +33,20 @@ _PICTURES = 128  # read at a time, in which large ones take the more memory
 _JUDGED_FROM, _JUDGED_BY = 50, 2_000  # images from which the set has a bar of its own; pairs that it is read off
 
 
+class NearSets(NamedTuple):
+    """What `near_sets` found."""
+
+    sets: np.ndarray  # int64 (rows of the table,): number of the set of nearly equal images, by first appearance; or -1
+    bar: float  # the correlation that two images of this set needed; infinite where it does not tell copies from others
+
+
 def near_duplicates(pixels: Pixels) -> np.ndarray:
-    """int64 (rows of the table,): number of the set of nearly equal images, by first appearance; -1 in none.
+    """The `sets` of `near_sets`."""
+    return near_sets(pixels).sets
+
+
+def near_sets(pixels: Pixels) -> NearSets:
+    """The sets of nearly equal images.
 
     Exact copies count as nearly equal. Candidates are nearest neighbours by the grey cell means (see `prints`), freed
     of brightness and contrast. Two are nearly equal when their fine structure correlates at a shift of a few pixels, so
@@ -45,21 +57,20 @@ def near_duplicates(pixels: Pixels) -> np.ndarray:
     prints = prints_of(pixels)
     _, same = np.unique(digests(prints), return_inverse=True)
     if not len(same):
-        return numbered(same, pixels)
+        return NearSets(numbered(same, pixels), HIGHEST_BAR)
     firsts = np.unique(same, return_index=True)[1]  # exact copies are looked at once
-    pairs = [*_alike(prints[firsts], pixels.images, firsts), (np.zeros(0, np.int64), np.zeros(0, np.int64))]
-    left, right = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    left, right, bar = _alike(prints[firsts], pixels.images, firsts)
     graph = coo_array((np.ones(len(left), bool), (left, right)), (len(firsts), len(firsts)))
-    return numbered(connected_components(graph, directed=False)[1][same], pixels)
+    return NearSets(numbered(connected_components(graph, directed=False)[1][same], pixels), bar)
 
 
-def _alike(prints: np.ndarray, images: np.ndarray, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of nearly equal images, as numbers among `rows`, in portions."""
+def _alike(prints: np.ndarray, images: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Both images of every nearly equal pair, int64 (pairs,) as numbers among `rows`, and the bar."""
     grey = cells(prints).mean(axis=1, dtype=np.float32).reshape(len(prints), -1)
     contrast = grey.std(axis=1)
     with_contrast = np.flatnonzero(contrast >= LEAST_CONTRAST)
     if len(with_contrast) < 2:
-        return
+        return with_contrast[:0], with_contrast[:0], HIGHEST_BAR
     shape = _unit(grey[with_contrast])
     near = _nearest(shape, min((CANDIDATES if len(shape) <= MANY else FEWER) + 1, len(shape)))
     one = np.repeat(np.arange(len(near)), near.shape[1])
@@ -76,7 +87,9 @@ def _alike(prints: np.ndarray, images: np.ndarray, rows: np.ndarray) -> Iterator
         return left[alike], right[alike]
 
     with ThreadPoolExecutor(_threads()) as pool:
-        yield from pool.map(compared, range(0, pairs.shape[1], _BLOCK))
+        portions = [pairs[:, :0], *pool.map(compared, range(0, pairs.shape[1], _BLOCK))]
+    left, right = np.concatenate(portions, axis=1)
+    return left, right, bar
 
 
 def least_correlation(images: np.ndarray, places: np.ndarray, near: np.ndarray) -> float:

@@ -56,10 +56,13 @@ class ClassSums:
         return [Overlap(a, b, min(float(cosine[a, b]), 1.0)) for a, b in pairs if cosine[a, b] >= PERHAPS_ONE]
 
 
-def is_ambiguous(before: np.ndarray) -> np.ndarray:
-    """bool (n,): two classes are plausible and hardly another one; before float (n, C): P(class | image), the given
-    label not looked at."""
+def two_classes(before: np.ndarray) -> np.ndarray:
+    """int32 (n, 2): the two classes of an image of which two are plausible and hardly another one, the likelier first;
+    -1 for every other image. before float (n, C): P(class | image), the given label not looked at."""
     if before.shape[1] < 2:
-        return np.zeros(len(before), bool)
-    top = -np.partition(-before, 1, axis=1)[:, :2]
-    return (top.min(axis=1) >= PLAUSIBLE) & (top.sum(axis=1) >= BOTH)
+        return np.full((len(before), 2), -1, np.int32)
+    pair = np.argpartition(-before, 1, axis=1)[:, :2].astype(np.int32)
+    top = np.take_along_axis(before, pair, axis=1)
+    ambiguous = (top.min(axis=1) >= PLAUSIBLE) & (top.sum(axis=1) >= BOTH)
+    pair[~ambiguous] = -1
+    return pair

@@ -21,6 +21,7 @@ def save_evidence(
     neighbors: np.ndarray | None,
     consistency: np.ndarray,
     embedding: tuple[np.ndarray, np.ndarray],
+    two_classes: np.ndarray,
 ) -> None:
     """Write arrays over the N training images, compressed:
 
@@ -30,7 +31,7 @@ def save_evidence(
     looks that named another class, the share of epochs in which all networks named the same; final_probability float16
     (N, C); neighbors int32 (N, K) among the N and neighbors_named float32 (N,), the share of them in which the networks
     see the given label, where there are any; view_consistency float32 (N,); embedding float32 (M, 2) of the images
-    embedding_rows int64 (M,) among the N.
+    embedding_rows int64 (M,) among the N; two_classes int32 (N, 2), those of ambiguous images, -1 elsewhere.
     """
     looks = max(evidence.observations, 1)
     used = evidence.history_epochs >= 0
@@ -49,6 +50,7 @@ def save_evidence(
         "view_consistency": consistency,
         "embedding_rows": embedding[0],
         "embedding": embedding[1],
+        "two_classes": two_classes,
     }
     if neighbors is not None:
         arrays["neighbors"] = neighbors.astype(np.int32)

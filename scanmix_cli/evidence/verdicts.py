@@ -7,7 +7,7 @@ import numpy as np
 from scanmix_cli.errors import RunError
 from scanmix_cli.evidence import scores
 from scanmix_cli.evidence.belief_worth import tilted
-from scanmix_cli.evidence.class_quality import ClassSums, Overlap, is_ambiguous
+from scanmix_cli.evidence.class_quality import ClassSums, Overlap, two_classes
 from scanmix_cli.evidence.evidence import Evidence
 from scanmix_cli.evidence.fitting import Fitted, fit_noise
 from scanmix_cli.evidence.noise_matrix import Confusion, confusions, count_truth, noise_kind, noise_matrix
@@ -41,7 +41,7 @@ class Verdicts:
     p_clean_gmm: np.ndarray  # float64 (N,): mean clean posterior of the loss mixture
     outlier_score: np.ndarray  # float64 (N,) in 0..1: low fits no class
     is_outlier_issue: np.ndarray  # bool (N,)
-    is_ambiguous: np.ndarray  # bool (N,): two classes are plausible, whatever the label says
+    two_classes: np.ndarray  # int32 (N, 2): those of an ambiguous image, whatever its label says; else -1
     noise_rate: NoiseRate
     class_noise_rates: list[NoiseRate]  # (C): of the labels that name the class
     noise_kind: str  # in words
@@ -53,6 +53,11 @@ class Verdicts:
 
     def __len__(self) -> int:
         return len(self.predicted)
+
+    @property
+    def is_ambiguous(self) -> np.ndarray:
+        """bool (N,): two classes are plausible, whatever the label says."""
+        return self.two_classes[:, 0] >= 0
 
 
 def judge(
@@ -82,7 +87,7 @@ def judge(
     n, labelled = evidence.observations, labels >= 0
     witnesses = Witnesses.of(evidence, labels, neighbors, regression)
     fitted = fit_noise(witnesses, seed, open_errors / labelled.sum()) if labelled.any() else None
-    truth, ambiguous, sums = _truth(witnesses, fitted)
+    truth, between, sums = _truth(witnesses, fitted)
     p_mislabeled = np.zeros(len(labels))
     p_mislabeled[labelled] = 1 - truth[labelled, labels[labelled]].astype(np.float64)
     counts = count_truth(labels, truth)
@@ -109,7 +114,7 @@ def judge(
         p_clean_gmm=evidence.posterior_sum / n,
         outlier_score=fits,
         is_outlier_issue=outlier,
-        is_ambiguous=ambiguous,
+        two_classes=between,
         noise_rate=rate,
         class_noise_rates=by_class,
         noise_kind=noise_kind(counts, fitted is not None and fitted.free, fitted is not None and fitted.follows_image),
@@ -123,29 +128,29 @@ def judge(
 
 def _truth(witnesses: Witnesses, fitted: Fitted | None) -> tuple[np.ndarray, np.ndarray, ClassSums]:
     """float32 (N, C): probability of each true class, the given label looked at; the networks' own without labels.
-    Also bool (N,) whether the image is ambiguous, and what there is to say about the classes.
+    Also int32 (N, 2) the two classes of ambiguous images, and what there is to say about the classes.
 
     Of classes with few images little is known (`scores.support`): there the given label keeps its trust.
     """
     labels, sums = witnesses.labels, ClassSums(witnesses.mean.shape[1])
     if fitted is None:
         sums.add(witnesses.mean, witnesses.mean)
-        return witnesses.mean, is_ambiguous(witnesses.mean), sums
-    model, truth, ambiguous = fitted.model, np.empty_like(witnesses.mean), np.zeros(len(labels), bool)
+        return witnesses.mean, two_classes(witnesses.mean), sums
+    model, truth, between = fitted.model, np.empty_like(witnesses.mean), np.empty((len(labels), 2), np.int32)
     ambiguity, believed = witnesses.ambiguity(), scores.support(labels).astype(np.float32)
     few = min(fitted.rate, FEW)
     for rows in scores.blocks(np.arange(len(labels)), witnesses.mean.shape[1]):
         features, given = tilted(witnesses.full(rows), ambiguity[rows], fitted.tilt), labels[rows]
         known = given >= 0
         seen = model.classes_of(features)
-        truth[rows], ambiguous[rows] = seen, is_ambiguous(seen)
+        truth[rows], between[rows] = seen, two_classes(seen)
         posterior = model.explain(features[:, known], given[known], ambiguity[rows[known]])[2]
         before = np.full_like(posterior, few / max(posterior.shape[1] - 1, 1))
         before[np.arange(len(before)), given[known]] = 1 - few
         share = believed[rows[known], None]
         truth[rows[known]] = share * posterior + (1 - share) * before
         sums.add(seen, truth[rows])
-    return truth, ambiguous, sums
+    return truth, between, sums
 
 
 def _fits(witnesses: Witnesses) -> np.ndarray:

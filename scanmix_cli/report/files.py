@@ -17,6 +17,7 @@ from scanmix_cli.evidence.noise_rate import LEVEL, NoiseRate
 from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW, Verdicts
 from scanmix_cli.files import read_toml, write_text
 from scanmix_cli.report.cleaning import takes_suggestion
+from scanmix_cli.report.copy_sets import copy_sets
 from scanmix_cli.report.economics import errors_curve
 from scanmix_cli.report.matrix_file import NOISE_INTERVALS, NOISE_MATRIX, intervals_table, matrix_table
 from scanmix_cli.report.places import save_places
@@ -151,10 +152,12 @@ def bad_files(report: pd.DataFrame, messages: np.ndarray) -> pd.DataFrame:
 
 
 def counts(report: pd.DataFrame) -> dict[str, int]:
-    """How many rows there are of every kind; the actions are counted over the labelled training images."""
+    """How many rows there are of every kind, images that are copies of another and their sets (`copy_sets`); the
+    actions are counted over the labelled training images."""
     readable = report["error_code"] == VALID
     train = report["split"] == TRAIN
     labelled = train & readable & (report["given_label"] != "")
+    sets = copy_sets(report)
     result = {
         "rows": len(report),
         "train": int((train & readable).sum()),
@@ -164,6 +167,10 @@ def counts(report: pd.DataFrame) -> dict[str, int]:
         "unlabelled": int((train & readable & ~labelled).sum()),
         "label_issues": int(report["is_label_issue"].fillna(False).sum()),
         "outlier_issues": int(report["is_outlier_issue"].fillna(False).sum()),
+        "duplicates": int(sets["images"].sum()),
+        "duplicate_sets": len(sets),
+        "duplicate_conflicts": int(sets["conflict"].sum()),
+        "duplicate_leaks": int(sets["leak"].sum()),
     }
     action = report.loc[labelled, "suggested_action"]
     return result | {name: int((action == name).sum()) for name in (KEEP, RELABEL, REVIEW, DROP)}

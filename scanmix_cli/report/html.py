@@ -78,6 +78,7 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
         charts={name: Markup(svg) for name, svg in charts(run).items()},
         copies=sections.copies(run.report, pictures.small),
         outliers=sections.outliers(run.report, pictures.small),
+        between=sections.between(run, pictures.small),
         bad=sections.bad_files(run),
         settings=sections.flat(run.settings),
         facts=_facts(run.summary),

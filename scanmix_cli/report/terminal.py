@@ -109,6 +109,10 @@ def closing_panel(summary: dict[str, Any]) -> str:
         lines.append(f"{counted(counts['unlabelled'], 'unlabelled image')} got a suggested label")
     if counts["unreadable"]:
         lines.append(f"{counted(counts['unreadable'], 'file')} could not be read: {BAD_FILES}")
+    if several := counts.get("duplicate_conflicts"):
+        lines.append(f"{counted(several, 'set')} of copies with more than one label: one of them at most can be right")
+    if leaks := counts.get("duplicate_leaks"):
+        lines.append(f"{counted(leaks, 'set')} of copies in training and held-out part: the accuracy may be too good")
     lines += [
         "",
         f"files    {summary['run']}",

@@ -258,12 +258,12 @@ def conclude(
     open_errors = trained.given.open_errors
     verdicts = judge(outcome.evidence, labels, neighbors, regression=regression, open_errors=open_errors)
     kept = (outcome.evidence, trained.rows, labels, neighbors, trained.consistency, trained.embedding)
-    save_evidence(path / EVIDENCE, *kept)
+    save_evidence(path / EVIDENCE, *kept, verdicts.two_classes)
     note = save_classifier(path / "model", trained.classifier)
     if note.problem:
         context.reporter.message(f"warning: {note.problem}")
     others = _predict_others(pixels, trained.rows, trained.classifier, context)
-    near = sets.near if neighbors is None else joined_by_embedding(sets.near, pixels, trained.rows, neighbors)
+    near = sets.near if neighbors is None else joined_by_embedding(sets.near, pixels, trained.rows, neighbors, sets.bar)
     let_go(pixels.images)  # copies were looked for in most of them
     report = build_report(samples, pixels, verdicts, trained.rows, others, sets.exact, near)
     report = apply_decisions(report, trained.given.decisions)

@@ -67,6 +67,27 @@ def test_every_published_record_says_what_was_found_where_and_by_which_command()
         assert all(record[name] for name in ("data", "device", "date", "command")), record["data"]
 
 
+def test_the_page_shows_the_records_as_they_are(detection: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    detection.main(["--page", str(RESULTS)])
+    table = capsys.readouterr().out
+    assert table in (RESULTS.parents[1] / "verdicts.md").read_text(encoding="utf-8"), "print it anew with --page"
+    ours = sum(", scanmix, seed" in record["data"] for record in json.loads(RESULTS.read_text()))
+    assert len(table.splitlines()) == 2 + ours
+
+
+def test_a_set_too_small_for_a_look_has_none_in_the_table(detection: ModuleType, results: Path) -> None:
+    """Of 300 images the first 500 are not told."""
+    (line,) = detection.table_of_page(detection.judge_cells(results, None)).splitlines()[2:]
+    assert line.startswith("| toy, sym 0.2, seed 0 | 0.200 | ")
+    assert line.endswith(", 60 | - | - |")
+
+
+def test_neither_results_nor_page_is_wrong_usage(detection: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        detection.main([])
+    assert "name a folder" in capsys.readouterr().err
+
+
 def test_a_record_names_the_command_of_its_cell_unless_another_is_given(detection: ModuleType, results: Path) -> None:
     out = results / "detection.json"
     detection.main([str(results), "--out", str(out)])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scanmix_cli.evidence.class_quality import ClassSums, is_ambiguous
+from scanmix_cli.evidence.class_quality import ClassSums, two_classes
 from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.evidence.verdicts import judge
 
@@ -28,9 +28,9 @@ def test_a_class_without_images_is_neither_hard_nor_double() -> None:
 
 
 def test_ambiguous_is_between_two_classes_and_no_others() -> None:
-    before = np.array([[0.5, 0.45, 0.05], [0.75, 0.25, 0.0], [0.8, 0.2, 0.0], [0.4, 0.3, 0.3]])
-    assert is_ambiguous(before).tolist() == [True, True, False, False]
-    assert is_ambiguous(np.ones((2, 1))).tolist() == [False, False]
+    before = np.array([[0.05, 0.45, 0.5], [0.75, 0.25, 0.0], [0.8, 0.2, 0.0], [0.4, 0.3, 0.3]])
+    assert two_classes(before).tolist() == [[2, 1], [0, 1], [-1, -1], [-1, -1]], "the likelier first"
+    assert two_classes(np.ones((2, 1))).tolist() == [[-1, -1]] * 2
 
 
 def test_ambiguous_images_are_no_wrong_labels_and_a_double_class_is_named() -> None:
@@ -50,6 +50,7 @@ def test_ambiguous_images_are_no_wrong_labels_and_a_double_class_is_named() -> N
     evidence.final_probability[:] = probabilities
     verdicts = judge(evidence, labels, None)
     assert verdicts.is_ambiguous[between].mean() >= 0.9
+    assert set(verdicts.two_classes[between][verdicts.is_ambiguous[between]].ravel()) == {0, 1}
     assert verdicts.is_label_issue[between].mean() <= 0.1
     assert not verdicts.is_ambiguous[wrong].any()
     assert verdicts.is_label_issue[wrong].mean() >= 0.9

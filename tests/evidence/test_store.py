@@ -13,6 +13,7 @@ from scanmix_cli.evidence.store import load_evidence, save_evidence
 LABELS = np.array([1, -1, 0])
 CONSISTENCY = np.array([0.5, 1.0, 0.25], np.float32)
 EMBEDDING = np.array([0, 2]), np.array([[0.0, 1.0], [2.0, 3.0]], np.float32)
+PAIRS = np.array([[1, 0], [-1, -1], [-1, -1]], np.int32)
 
 
 def observed() -> Evidence:
@@ -25,7 +26,7 @@ def observed() -> Evidence:
 
 def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     path, neighbors = tmp_path / "evidence.npz", np.array([[1, 2], [0, 2], [0, 1]])
-    save_evidence(path, observed(), np.array([4, 7, 9]), LABELS, neighbors, CONSISTENCY, EMBEDDING)
+    save_evidence(path, observed(), np.array([4, 7, 9]), LABELS, neighbors, CONSISTENCY, EMBEDDING, PAIRS)
     found = load_evidence(path)
     assert found["rows"].tolist() == [4, 7, 9]
     assert found["labels"].tolist() == [1, -1, 0]
@@ -40,6 +41,7 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     assert found["view_consistency"].tolist() == [0.5, 1.0, 0.25]
     assert np.array_equal(found["embedding_rows"], EMBEDDING[0])
     assert np.array_equal(found["embedding"], EMBEDDING[1])
+    assert np.array_equal(found["two_classes"], PAIRS)
 
 
 def test_how_often_networks_and_neighbours_named_another_class(tmp_path: Path) -> None:
@@ -49,7 +51,7 @@ def test_how_often_networks_and_neighbours_named_another_class(tmp_path: Path) -
         evidence.add(LABELS, [View(shares, np.zeros(3), np.zeros(3)) for shares in (first, other)])
     evidence.final_probability[:] = second  # predicted: 1, 1, 0
     neighbors = np.array([[0, 1, 2], [0, 2, 1], [0, 1, 2]])
-    save_evidence(path, evidence, np.arange(3), LABELS, neighbors, CONSISTENCY, EMBEDDING)
+    save_evidence(path, evidence, np.arange(3), LABELS, neighbors, CONSISTENCY, EMBEDDING, PAIRS)
     found = load_evidence(path)
     assert found["disagreement"].tolist() == [0.75, 0.0, 0.0], "of four looks at each image; the second has no label"
     assert found["consensus"].tolist() == [0.5, 0.5, 1.0], "of two epochs"
@@ -57,7 +59,7 @@ def test_how_often_networks_and_neighbours_named_another_class(tmp_path: Path) -
 
 
 def test_no_neighbors_no_array_and_no_file_no_arrays(tmp_path: Path) -> None:
-    save_evidence(tmp_path / "e.npz", observed(), np.arange(3), LABELS, None, CONSISTENCY, EMBEDDING)
+    save_evidence(tmp_path / "e.npz", observed(), np.arange(3), LABELS, None, CONSISTENCY, EMBEDDING, PAIRS)
     assert not {"neighbors", "neighbors_named"} & load_evidence(tmp_path / "e.npz").keys()
     assert load_evidence(tmp_path / "none.npz") == {}
 

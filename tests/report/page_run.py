@@ -14,6 +14,7 @@ from scanmix_cli.report.table import typed_table
 
 CLASSES = ("<script>hit('class')</script>", "\"quotes\" & 'more'", "🐈 cat", "قطة")
 IMAGES, SUSPECTS, HELD_OUT = 300, 60, 4
+AMBIGUOUS = (120, 20, 100)  # images between two classes, one of them a suspect
 HOSTILE = {
     0: "<script>hit('file')</script>.png",
     1: '"><img src=x onerror=hit(1)>.png',
@@ -113,6 +114,7 @@ def make_evidence(true: np.ndarray, given: np.ndarray) -> dict[str, np.ndarray]:
         "neighbors": (same % images).astype(np.int32),
         "embedding": np.stack([spread * np.cos(angle), spread * np.sin(angle)], axis=1).astype(np.float32),
         "embedding_rows": np.arange(images),
+        "two_classes": np.where(np.isin(np.arange(images), AMBIGUOUS)[:, None], [[2, 0]], -1),
     }
 
 

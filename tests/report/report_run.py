@@ -90,7 +90,7 @@ def verdicts_of(labels: np.ndarray, seen: list[int], sure: list[float]) -> Verdi
         p_clean_gmm=np.where(wrong, 0.05, 0.95),
         outlier_score=1.5 * p_suggested - 0.5,
         is_outlier_issue=none,
-        is_ambiguous=p_suggested == 0.6,
+        two_classes=np.where(p_suggested[:, None] == 0.6, [[0, 1]], -1),
         noise_rate=NoiseRate(0.3333, 0.1, 0.6),
         class_noise_rates=[NoiseRate(0.2, 0.0, 0.5), NoiseRate(0.4, 0.1, 0.7), NoiseRate(0.3, 0.1, 0.6)],
         noise_kind="uniform: wrong labels are spread evenly over the other classes",

@@ -75,6 +75,26 @@ def test_every_place_counts_the_same_suspects(tmp_path: Path, seed: int) -> None
     assert curve == {k: pytest.approx(ranked.head(k).sum(), abs=1e-3) for k in {found, len(ranked)} - {0}}
 
 
+def test_copies_are_counted_alike_in_summary_panel_and_page(tmp_path: Path) -> None:
+    """Three sets: two images of one label, one of them held out; a contradiction; a copy without a label."""
+    run, sets = make_run(), np.full(10, -1)
+    sets[[5, 8]], sets[[0, 2]], sets[[6, 9]] = 0, 1, 2
+    report = build_report(run.samples, run.pixels, run.verdicts, run.train_rows, duplicates=sets, near=sets)
+    write_run(tmp_path, replace(run, report=report))
+    summary = read_summary(tmp_path)
+    told = {name: summary["counts"][f"duplicate{name}"] for name in ("s", "_sets", "_conflicts", "_leaks")}
+    assert told == {"s": 6, "_sets": 3, "_conflicts": 1, "_leaks": 1}
+    panel = closing_panel(summary).splitlines()
+    assert "1 set of copies with more than one label: one of them at most can be right" in panel
+    assert "1 set of copies in training and held-out part: the accuracy may be too good" in panel
+    images, html = from_pixels(run.pixels), tmp_path / "report.html"
+    write_html(html, read_run(tmp_path), Sources(images, images))
+    words = " ".join(re.sub("<[^>]*>", " ", html.read_text()).split())
+    assert "6 images are copies of another, in 3 sets; 1 with contradicting labels , 1 reaching from training" in words
+    without = dict.fromkeys(("duplicate_conflicts", "duplicate_leaks"), 0)
+    assert "of copies" not in closing_panel(summary | {"counts": summary["counts"] | without})
+
+
 def test_the_page_counts_what_people_left_on_the_list(tmp_path: Path) -> None:
     run = make_run()
     write_run(tmp_path, run)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from page_run import CLASSES, IMAGES, SUSPECTS, make_page_run, make_pictures
+from page_run import AMBIGUOUS, CLASSES, IMAGES, SUSPECTS, make_page_run, make_pictures
 from report_run import Run
 
 from scanmix_cli.report.html import write_html
@@ -157,9 +157,28 @@ def test_copies_outliers_and_bad_files_are_listed(text: str) -> None:
     assert "5 images are copies of another, in 2 sets" in text
     assert "1 with contradicting labels" in text
     assert "1 reaching from training into the held-out part" in text
-    assert "2 images fit no class" in text
+    assert "2 images fit no class; 1 of them has a suspect label." in text
     assert "2 files could not be read" in text
     assert "&lt;b&gt;gone&lt;/b&gt;" in text
+
+
+def test_images_between_two_classes_are_listed_with_both(text: str) -> None:
+    panel = re.search(r"<h3>Between two classes</h3>(.*?)<h3>", text, re.S)
+    assert panel is not None
+    assert "3 images could be of either of two classes, whatever the label says; 1 of them has a suspect label." in (
+        " ".join(panel[1].split())
+    )
+    files = re.findall(r'class="file" title="([^"]*)"', panel[1])
+    assert files == [f"folder/image_{row:03}.png" for row in sorted(AMBIGUOUS)], "the most suspect first"
+    assert panel[1].count(f"<bdi>{CLASSES[2]}</bdi> or <bdi>&lt;script&gt;") == 3
+
+
+def test_a_run_without_images_between_classes_says_so(tmp_path: Path) -> None:
+    run = make_page_run()
+    none = np.full((IMAGES, 2), -1, np.int32)
+    assert "No image lies between two classes." in page(
+        tmp_path, replace(run, evidence=run.evidence | {"two_classes": none})
+    )
 
 
 def test_the_map_knows_its_suspects(text: str) -> None:
@@ -181,6 +200,7 @@ def test_an_older_run_without_evidence_has_its_page(run: Run, run_dir: Path) -> 
     assert data_of(text)["suspects"]["near"] == [[], []]
     assert data_of(text, "map-data") is None
     assert "This run did not look for copies." in text
+    assert "two classes" not in text, "it did not keep which images lie between them"
 
 
 def test_a_run_without_suspects_says_so(tmp_path: Path) -> None:

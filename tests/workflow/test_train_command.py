@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from scanmix_cli.cli.app import main
+from scanmix_cli.evidence.store import load_evidence
 from scanmix_cli.files import read_toml
 from scanmix_cli.report.table import REPORT_COLUMNS
 
@@ -46,6 +47,10 @@ def test_a_folder_becomes_a_complete_run_folder(squares: Path, capsys: pytest.Ca
     summary = json.loads(Path("run/summary.json").read_text())
     hits = sum(row["predicted_label"] == row["given_label"] for row in held_out)
     assert summary["accuracy"]["test_accuracy"] == pytest.approx(hits / 12, abs=1e-6)
+    pairs = load_evidence(Path("run/evidence.npz"))["two_classes"]
+    assert pairs.shape == (30, 2)
+    assert (pairs[:, 0] >= 0).sum() == summary["counts"]["ambiguous"]
+    assert "<h3>Between two classes</h3>" in Path("run/report.html").read_text(encoding="utf-8")
     stages = [row["stage"] for row in rows(Path("run/metrics.csv"))]
     assert list(dict.fromkeys(stages)) == ["simclr", "scanmix"]
     assert capsys.readouterr().out == ""

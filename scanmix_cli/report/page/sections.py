@@ -9,6 +9,7 @@ from scipy.sparse import coo_array, csr_array
 
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.samples import TRAIN
+from scanmix_cli.report.copy_sets import copy_sets
 from scanmix_cli.report.page.pictures import encode, to_image
 from scanmix_cli.report.page.run_data import RunData, is_issue
 from scanmix_cli.report.page.words import shown
@@ -17,7 +18,7 @@ from scanmix_cli.report.thumbnails import ImageOf
 SHOWN_CLASSES = 30  # more bars are no longer read, and a larger matrix gives way to the list of confusions
 CONFUSIONS = 10
 SMALLEST = 0.0005  # a share that shows as more than 0.0 %
-SETS, SET_IMAGES, OUTLIERS, BAD = 40, 6, 60, 200  # shown at most
+SETS, SET_IMAGES, OUTLIERS, BETWEEN, BAD = 40, 6, 60, 60, 200  # shown at most
 EDGE, QUALITY = 72, 70
 
 
@@ -96,11 +97,7 @@ def copies(report: pd.DataFrame, image_of: ImageOf) -> dict[str, Any]:
     training into the held-out part."""
     member = report[report["duplicate_set"].notna()]
     number = member["duplicate_set"].astype(np.int64)
-    sets = pd.DataFrame(index=pd.Index(np.unique(number)))
-    labels = member["given_label"].mask(member["given_label"] == "")  # blank labels contradict nothing
-    sets["conflict"] = labels.groupby(number).nunique() > 1
-    in_train = member["split"] == TRAIN
-    sets["leak"] = (member["split"].groupby(number).nunique() > 1) & in_train.groupby(number).any()
+    sets = copy_sets(report)
     first = sets.sort_values(["conflict", "leak"], ascending=False, kind="stable").head(SETS)
     shown_sets = [(member[number == at], bool(facts.conflict), bool(facts.leak)) for at, facts in first.iterrows()]
     return {
@@ -125,16 +122,39 @@ def copies(report: pd.DataFrame, image_of: ImageOf) -> dict[str, Any]:
 def outliers(report: pd.DataFrame, image_of: ImageOf) -> dict[str, Any]:
     """Images that fit no class, the strangest first."""
     rows = report[report["is_outlier_issue"].fillna(False).astype(bool)].sort_values("outlier_score", kind="stable")
-    return {"count": len(rows), "shown": [thumbnail(row, image_of) for row in rows.head(OUTLIERS).itertuples()]}
+    return {
+        "count": len(rows),
+        "suspects": int(is_issue(rows).sum()),
+        "shown": [thumbnail(row, image_of) for row in rows.head(OUTLIERS).itertuples()],
+    }
 
 
-def thumbnail(row: Any, image_of: ImageOf) -> dict[str, Any]:
-    """Name, label, split and small picture of a row of the report."""
+def between(run: RunData, image_of: ImageOf) -> dict[str, Any] | None:
+    """Images of which two classes are plausible, the most suspect first; None where an older run did not keep them."""
+    pairs = run.evidence.get("two_classes")
+    if pairs is None:
+        return None
+    ambiguous = pairs[:, 0] >= 0
+    rows = run.report.loc[run.evidence["rows"][ambiguous]].sort_values("rank", kind="stable")
+    both = dict(zip(run.evidence["rows"][ambiguous].tolist(), pairs[ambiguous].tolist(), strict=True))
+    return {
+        "count": len(rows),
+        "suspects": int(is_issue(rows).sum()),
+        "shown": [
+            thumbnail(row, image_of, [run.classes[k] for k in both[row.Index]])
+            for row in rows.head(BETWEEN).itertuples()
+        ],
+    }
+
+
+def thumbnail(row: Any, image_of: ImageOf, classes: Sequence[str] = ()) -> dict[str, Any]:
+    """Name, label, split and small picture of a row of the report; the classes that it could be of, if told."""
     image = image_of(row.Index)
     return {
         "file": shown(row.filename),
         "label": shown(row.given_label),
         "split": "" if row.split == TRAIN else shown(row.split),
+        "classes": [shown(name) for name in classes],
         "picture": None if image is None else encode(to_image(image), EDGE, QUALITY, lossless=True),
     }
 
