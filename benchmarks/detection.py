@@ -158,7 +158,11 @@ def confirmed(verdicts: Judged, errors: np.ndarray) -> dict[str, Any]:
     wrong = np.zeros(len(verdicts.given), bool)
     wrong[errors] = True
     order = verdicts.order
+    suspicion = np.empty(len(order))
+    suspicion[order] = np.arange(len(order), 0, -1)  # a report rounds what it ranks by
+    ranked = detection_scores(wrong, suspicion, verdicts.is_label_issue)
     return figures(verdicts, wrong) | {
+        **{name: round(ranked[name], 4) for name in ("auroc", "ap", "best_f1")},
         "confirmed_errors": len(errors),
         "hits": {str(k): int(wrong[order[:k]].sum()) for k in LOOKED_AT},
         "first": first(verdicts, wrong),

@@ -58,7 +58,7 @@ def test_a_finished_run_becomes_a_record_of_its_set(
     rank = np.array([2, 3, 4, 1, 5, 6, 7, 8, 12, 9, 10, 11])
     columns = {"filename": "x.png", "given_label": "1", "suggested_label": "7", "suggested_action": "keep"}
     report = pd.DataFrame({name: [text] * 12 for name, text in columns.items()})
-    report.assign(rank=rank, p_mislabeled=1 - rank / 16, is_label_issue=rank <= 2).to_csv(
+    report.assign(rank=rank, p_mislabeled=np.round(1 - rank / 16, 1), is_label_issue=rank <= 2).to_csv(
         run / "report.csv", index=False
     )
     summary = {"noise_rate": {"estimate": 0.1, "low": 0.0, "high": 0.2}, "noise_kind": "hardly any", "counts": {}}
