@@ -88,8 +88,7 @@ def judge(
     witnesses = Witnesses.of(evidence, labels, neighbors, regression)
     fitted = fit_noise(witnesses, seed, open_errors / labelled.sum()) if labelled.any() else None
     truth, between, sums = _truth(witnesses, fitted)
-    p_mislabeled = np.zeros(len(labels))
-    p_mislabeled[labelled] = 1 - truth[labelled, labels[labelled]].astype(np.float64)
+    p_mislabeled = _of_other_classes(truth, labels)
     counts = count_truth(labels, truth)
     rank = scores.ranks(p_mislabeled, labelled)
     rate, by_class = _rates(p_mislabeled, labels, truth.shape[1], fitted)
@@ -151,6 +150,20 @@ def _truth(witnesses: Witnesses, fitted: Fitted | None) -> tuple[np.ndarray, np.
         truth[rows[known]] = share * posterior + (1 - share) * before
         sums.add(seen, truth[rows])
     return truth, between, sums
+
+
+def _of_other_classes(truth: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """float64 (N,): probability that the image is of another class than its label int64 (N,) says; 0 where unlabelled.
+
+    Added up, not taken from 1: where hardly a label is wrong all that ranks them is far below what a float32 near 1 can
+    tell. truth float32 (N, C).
+    """
+    result = np.zeros(len(labels))
+    for rows in scores.blocks(np.flatnonzero(labels >= 0), truth.shape[1]):
+        others = truth[rows]
+        others[np.arange(len(rows)), labels[rows]] = 0
+        result[rows] = others.sum(axis=1, dtype=np.float64)
+    return np.minimum(result, 1.0, out=result)
 
 
 def _fits(witnesses: Witnesses) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from scanmix_cli.errors import RunError
 from scanmix_cli.evidence.evidence import Evidence, View
@@ -68,6 +69,22 @@ def test_every_number_is_finite_and_in_its_range() -> None:
 def test_few_suspects_where_the_labels_are_right() -> None:
     evidence, labels, _, neighbors = gathered(noise=0.0)
     assert judge(evidence, labels, neighbors).is_label_issue.mean() <= 0.005
+
+
+def test_right_labels_are_ranked_as_finely_as_they_are_doubted() -> None:
+    """All labels are right and the beliefs sure: p_mislabeled lies far below what 1 - p can tell in 32 bits."""
+    generator, images = np.random.default_rng(0), 4_000
+    labels = np.arange(images) % CLASSES
+    doubt = 10.0 ** generator.uniform(-3, -2, images)
+    probabilities = np.repeat(doubt[:, None] / (CLASSES - 1), CLASSES, axis=1)
+    probabilities[np.arange(images), labels] = 1 - doubt
+    evidence = Evidence.empty(images, CLASSES, beliefs=True)
+    for _ in range(EPOCHS):
+        evidence.add(labels, [View(probabilities, doubt, 1 - doubt)])
+    evidence.final_probability = probabilities.astype(np.float32)
+    verdicts = judge(evidence, labels, None)
+    assert np.quantile(verdicts.p_mislabeled, 0.9) < 1e-7
+    assert spearmanr(-verdicts.rank, doubt).statistic > 0.9999
 
 
 def test_wrong_labels_known_from_elsewhere_raise_the_rate_and_keep_the_order() -> None:
