@@ -48,9 +48,7 @@ def differences(found: dict[str, Tensor], expected: dict[str, Tensor]) -> dict[s
 
 def too_far(found: dict[str, Tensor], expected: dict[str, Tensor], part: str = "") -> dict[str, float]:
     return {
-        name: value
-        for name, value in differences(found, expected).items()
-        if not value <= TOLERANCE.get(part, STAGES)
+        name: value for name, value in differences(found, expected).items() if not value <= TOLERANCE.get(part, STAGES)
     }
 
 

@@ -2,7 +2,10 @@
 
 import csv
 import json
+import os
 import signal
+import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +17,7 @@ from scanmix_cli.cli import train as command
 from scanmix_cli.cli.app import main
 from scanmix_cli.engine import launch as launching
 from scanmix_cli.engine.launch import launch
+from scanmix_cli.errors import RunError
 
 KILLED = Path(__file__).with_name("killed_process.py")
 OPTIONS = [
@@ -96,6 +100,35 @@ def test_a_killed_process_ends_the_run_with_one_sentence_and_the_run_goes_on(
 def test_the_process_that_ends_first_gives_the_exit_code_and_the_others_end_too() -> None:
     code = "import os, sys, time; time.sleep(60 if os.environ['RANK'] == '0' else 0); sys.exit(3)"
     assert launch(2, [sys.executable, "-c", code], "") == 3
+
+
+def test_what_the_first_process_had_not_saved_is_not_said_to_be_kept() -> None:
+    code = "import os, signal, time; time.sleep(60 if os.environ['RANK'] == '1' else 0); os.kill(os.getpid(), 9)"
+    sentence = "^process 0 of 2 was ended by SIGKILL; what was saved so far is kept, do this$"
+    with pytest.raises(RunError, match=sentence):
+        launch(2, [sys.executable, "-c", code], "do this")
+
+
+def test_machines_that_torchrun_brings_together_share_one_run(squares: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{free.getsockname()[1]}"
+    together = ["--nnodes", "2", "--nproc-per-node", "1", "--rdzv-backend", "c10d", "--rdzv-endpoint", place]
+    short = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "--no-html"]
+    scanmix = ["-m", "scanmix_cli", "train", "data", "--out", "shared", *short]
+    machines = [
+        subprocess.Popen(
+            [sys.executable, "-m", "torch.distributed.run", *together, *scanmix],
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    told = [machine.communicate(timeout=300)[1] for machine in machines]
+    assert [machine.returncode for machine in machines] == [0, 0], told
+    assert sorted(text.count("simclr 1/1") for text in told) == [0, 1], "progress is shown by one of them"
+    assert json.loads(Path("shared/summary.json").read_text())["processes"] == 2
 
 
 def test_gpus_that_are_not_there_are_missed_before_anything_starts(
