@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -107,6 +108,18 @@ def test_what_the_first_process_had_not_saved_is_not_said_to_be_kept() -> None:
     sentence = "^process 0 of 2 was ended by SIGKILL; what was saved so far is kept, do this$"
     with pytest.raises(RunError, match=sentence):
         launch(2, [sys.executable, "-c", code], "do this")
+
+
+def test_who_ends_all_processes_is_told_what_was_saved(tmp_path: Path) -> None:
+    sleep = "import os, pathlib, time; pathlib.Path(os.environ['RANK']).touch(); time.sleep(60)"
+    command = [sys.executable, "-c", sleep]
+    program = f"from scanmix_cli.engine.launch import launch; launch(2, {command}, 'do this')"
+    launching = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while not all((tmp_path / rank).exists() for rank in "01"):
+        assert launching.poll() is None
+        time.sleep(0.05)
+    launching.send_signal(signal.SIGTERM)
+    assert "Interrupted: interrupted; what was saved so far is kept, do this\n" in launching.communicate(timeout=60)[1]
 
 
 def test_machines_that_torchrun_brings_together_share_one_run(squares: Path) -> None:
