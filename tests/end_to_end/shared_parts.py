@@ -8,12 +8,14 @@ import os
 import shutil
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from types import ModuleType
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -34,7 +36,9 @@ from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import seeded
 from scanmix_cli.engine.progress import Silent
 from scanmix_cli.errors import ScanmixError, SettingsError
-from scanmix_cli.method import shards
+from scanmix_cli.method import images as image_sets
+from scanmix_cli.method import neighbors as mining
+from scanmix_cli.method import scanmix, shards
 from scanmix_cli.method.belief_loop import run_belief_loop
 from scanmix_cli.method.images import forward_all
 from scanmix_cli.method.learner import make_learner
@@ -58,6 +62,7 @@ from scanmix_cli.workflow.still import StillEncoder
 IMAGES = toy_images(38)  # a number that four processes cannot share evenly
 PROFILE = toy_profile(2)
 TINY = "timm:test_efficientnet"
+DONE: Counter[str] = Counter()  # by this process in its whole run
 
 
 def gathered() -> dict[str, Tensor]:
@@ -225,9 +230,24 @@ def still() -> dict[str, Tensor]:
     return {"features": still_features(Asked(pixels.numpy()))}
 
 
+def count_calls(patch: pytest.MonkeyPatch, place: ModuleType, name: str, size: Callable[..., int]) -> None:
+    """Let `DONE` count what this process does by a function, `size` of the arguments at each call."""
+    original = getattr(place, name)
+
+    def counted(*arguments: Any) -> Any:
+        DONE[name] += size(*arguments)
+        return original(*arguments)
+
+    patch.setattr(place, name, counted)
+
+
 def whole_run() -> dict[str, Tensor]:
     context = toy_context()
-    outcome = METHODS["scanmix"](IMAGES, PROFILE, Monitor(IMAGES), context, None)
+    with pytest.MonkeyPatch.context() as patch:
+        count_calls(patch, mining, "_search_cpu", lambda features, asking, wanted: len(asking))
+        count_calls(patch, image_sets, "to_layout", len)  # before a network sees them
+        count_calls(patch, scanmix, "divide", lambda *_: 1)
+        outcome = METHODS["scanmix"](IMAGES, PROFILE, Monitor(IMAGES), context, None)
     assert outcome.evidence is not None
     assert outcome.neighbors is not None
     evidence = outcome.evidence
@@ -305,6 +325,7 @@ def work(rank: int, count: int, port: int, folder: Path) -> None:
     os.environ.update({name: str(value) for name, value in place.items()})
     with parallel.joined("cpu"):
         own = {"parts": everything(), "messages": messages(), "apart": trained_apart(), "looked at": looked_at()}
+        own |= {"done": dict(DONE)}
         own |= {"order": order_of_a_large_file(), "resumed": go_on(folder.parent / f"begun by {count // 2}")}
         begin(folder.parent / f"begun by {count}")
         torch.save(own, folder / f"{rank}.pt")

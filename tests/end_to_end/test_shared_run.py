@@ -73,6 +73,16 @@ def test_half_of_the_processes_train_one_network_and_half_the_other(shared: list
     ]
 
 
+def test_every_process_does_its_share_and_the_first_one_the_mixtures(alone: Found, shared: list[dict]) -> None:
+    whole, count = shared_parts.DONE, len(shared)
+    assert alone
+    for rank, own in enumerate(shared):
+        done = own["done"]
+        assert done["_search_cpu"] == -(-38 // count), "images whose neighbours are searched"
+        assert done["to_layout"] == pytest.approx(whole["to_layout"] / count, rel=0.05), "images that a network sees"
+        assert done.get("divide", 0) == (0 if rank else whole["divide"]), "mixtures"
+
+
 def test_the_features_of_a_still_encoder_are_worked_out_in_shares(shared: list[dict]) -> None:
     """38 images, 8 of each process in a turn; the last turn is of 6 images, 3 or 2 of each process."""
     each = {2: 8 + 8 + 3, 4: 8 + 2}[len(shared)]
