@@ -73,9 +73,8 @@ def launch(count: int, command: list[str], go_on: str) -> int:
         if failure.exitcode >= 0:
             return failure.exitcode
         name = signal.Signals(-failure.exitcode).name
-        kept = "done" if number else "saved"  # the first process is the one that saves
         raise RunError(
-            f"process {number} of {count} was ended by {name}; what was {kept} so far is kept, {go_on}"
+            f"process {number} of {count} was ended by {name}; what was saved so far is kept, {go_on}"
         ) from None
     finally:
         logging.disable(logging.NOTSET)
