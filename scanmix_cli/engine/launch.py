@@ -67,14 +67,14 @@ def launch(count: int, command: list[str], go_on: str) -> int:
     except SignalException as error:
         if error.sigval == signal.SIGINT:
             return INTERRUPTED  # the writer has told
-        raise Interrupted(f"interrupted; what was done so far is kept, {go_on}") from None
+        raise Interrupted(f"interrupted; what was saved so far is kept, {go_on}") from None  # they ended at once
     except ChildFailedError as error:
         number, failure = error.get_first_failure()
         if failure.exitcode >= 0:
             return failure.exitcode
         name = signal.Signals(-failure.exitcode).name
         raise RunError(
-            f"process {number} of {count} was ended by {name}; what was done so far is kept, {go_on}"
+            f"process {number} of {count} was ended by {name}; what was saved so far is kept, {go_on}"
         ) from None
     finally:
         logging.disable(logging.NOTSET)

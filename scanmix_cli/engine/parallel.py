@@ -130,6 +130,14 @@ def agree(tensors: Iterable[Tensor], first: int = 0) -> None:
             values.copy_(whole)
 
 
+def least(value: float) -> float:
+    """The smallest of what the processes found, in all of them: room that every one of them has."""
+    values = [value] * world()
+    if world() > 1:
+        dist.all_gather_object(values, value, group=_host)
+    return min(values)
+
+
 def can_be_teams(count: int) -> bool:
     """Whether the processes make `count` teams of one size."""
     return count > 1 and _team is None and world() > 1 and world() % count == 0

@@ -12,6 +12,7 @@ from torch import Tensor
 from scanmix_cli.data.pixels import Pixels, let_go
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.engine.context import Context
+from scanmix_cli.engine.parallel import least
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.networks import contrastive_net
 from scanmix_cli.method.settings import Profile
@@ -72,15 +73,16 @@ def place_pixels(images: np.ndarray, places: np.ndarray, device: torch.device) -
 
     Elsewhere, and on a CPU where all are asked for, they stay in the file that `images` are mapped from: the system
     reads what is looked at, and lets go of it again where memory is short. A file that takes more than half of the
-    memory is read in shards.
+    memory is read in shards. Processes that share the run go by the least room of any of them: the order in which the
+    images come must be one.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")  # nobody writes to pixels
         source = torch.from_numpy(images)
-    whole, shards = len(places) == len(images), shards_of(images, host_memory())
+    whole, shards = len(places) == len(images), shards_of(images, least(host_memory()))
     if whole and device.type == "cpu" and shards is None:
         return source
-    if len(places) * images[:1].nbytes <= room_for_pixels(device):
+    if len(places) * images[:1].nbytes <= least(room_for_pixels(device)):
         return (source if whole else torch.from_numpy(images[places])).to(device)
     return StoredPixels(source, torch.from_numpy(places), device, shards)
 

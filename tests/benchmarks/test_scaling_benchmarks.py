@@ -1,6 +1,7 @@
 """Ratios of the benchmark of several processes; the table of docs/scale.md is what its script prints."""
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -29,6 +30,36 @@ def test_the_table_is_in_the_document(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert "| pixels, GB | 3.1 | 31 | 307 | 197 | 1,966 | 19,661 |" in printed  # 3 x 32 x 32 and 3 x 256 x 256 bytes
     document = (REPOSITORY / "docs" / "scale.md").read_text(encoding="utf-8")
     assert printed in document
+
+
+MEASURED = {  # row of the document: section and stage
+    "224 pixels, ResNet-50: MoCo-v2": ("224", "moco"),
+    "neighbours": ("224", "neighbors"),
+    "SCAN": ("224", "scan"),
+    "warm-up": ("224", "warmup"),
+    "EM loop, a network for each GPU": ("224", "scanmix"),
+    "from end to end, 200, 15, 5 and 70 epochs": ("224", "end_to_end"),
+    "32 pixels, ResNet-18: SimCLR on half-size views, batch 512": ("32", "simclr"),
+    "belief loop": ("32", "scanmix"),
+    "from end to end, 440 and 88 epochs": ("32", "end_to_end"),
+}
+
+
+def test_what_the_document_says_was_measured_is_in_the_record() -> None:
+    document = (REPOSITORY / "docs" / "scale.md").read_text(encoding="utf-8")
+    sections = json.loads((REPOSITORY / "docs" / "results" / "scaling.json").read_text(encoding="utf-8"))["sections"]
+    table = document.partition("| | 1 GPU | 2 GPUs | times as fast | at most |\n")[2].partition("\n\n")[0]
+    rows = {name: cells for name, *cells in (line.strip("| ").split(" | ") for line in table.splitlines())}
+    for name, (section, stage) in MEASURED.items():
+        runs = [sections[section]["rows"][count] for count in ("1", "2")]
+        whole = stage == "end_to_end"
+        seconds = [run["end_to_end_s"] if whole else run["stages"][stage]["epoch_s"] for run in runs]
+        expected = [*seconds, *(sections[section][ratio][stage] for ratio in ("times_as_fast", "at_most"))]
+        for cell, value in zip(rows[name], expected, strict=True):
+            assert float(cell) == pytest.approx(value, abs=0.5001 * 10 ** -len(cell.partition(".")[2])), name
+    one, two = (100 * value for value in sections["accuracy"]["test_accuracy"])
+    assert f"{one:.1f} % on one GPU, {two:.1f} on two" in document
+    assert document.count(f" takes {100 / sections['224']['at_most']['scanmix']:.0f} % of the time") == 2
 
 
 def test_training_time_falls_with_the_rate_and_grows_with_the_images(monkeypatch: pytest.MonkeyPatch) -> None:

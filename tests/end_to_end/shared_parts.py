@@ -5,15 +5,20 @@ As a script it runs them in two and in four processes, and writes the tensors of
 
 import multiprocessing
 import os
+import shutil
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from types import ModuleType
+from typing import Any, Literal
 
 import numpy as np
+import pytest
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
@@ -24,10 +29,16 @@ from scanmix_cli.models.norm_sync import synchronise_norms
 from scanmix_cli.models.registry import build_backbone
 from toy_runs import shrink, toy_context, toy_images, toy_profile
 
+from scanmix_cli.engine import context as engine
 from scanmix_cli.engine import parallel
+from scanmix_cli.engine.checkpoints import Checkpoints
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import seeded
+from scanmix_cli.engine.progress import Silent
 from scanmix_cli.errors import ScanmixError, SettingsError
+from scanmix_cli.method import images as image_sets
+from scanmix_cli.method import neighbors as mining
+from scanmix_cli.method import scanmix, shards
 from scanmix_cli.method.belief_loop import run_belief_loop
 from scanmix_cli.method.images import forward_all
 from scanmix_cli.method.learner import make_learner
@@ -45,11 +56,13 @@ from scanmix_cli.method.teams import each_apart
 from scanmix_cli.method.warmup import warm_up
 from scanmix_cli.profiles import fast
 from scanmix_cli.profiles.official import OFFICIAL
+from scanmix_cli.workflow import sets
 from scanmix_cli.workflow.still import StillEncoder
 
 IMAGES = toy_images(38)  # a number that four processes cannot share evenly
 PROFILE = toy_profile(2)
 TINY = "timm:test_efficientnet"
+DONE: Counter[str] = Counter()  # by this process in its whole run
 
 
 def gathered() -> dict[str, Tensor]:
@@ -131,9 +144,11 @@ def warmup() -> dict[str, Tensor]:
     return weights(learner.net) | history(context)
 
 
-def em_loop(order: Literal["sequential", "parallel"] = "sequential", epochs: int = 1) -> dict[str, Tensor]:
+def em_loop(
+    order: Literal["sequential", "parallel"] = "sequential", epochs: int = 1, context: Context | None = None
+) -> dict[str, Tensor]:
     """The mixtures, the semi-supervised step, the clustering step."""
-    context, profile = toy_context(), replace(toy_profile(epochs), order=order)
+    context, profile = context or toy_context(), replace(toy_profile(epochs), order=order)
     nets = [scanmix_net("small", IMAGES.classes, context, k) for k in (1, 2)]
     learners = [make_learner(net, profile, context) for net in nets]
     neighbors = (torch.arange(len(IMAGES)).unsqueeze(1) + torch.arange(4)) % len(IMAGES)
@@ -146,13 +161,41 @@ def teams() -> dict[str, Tensor]:
     return em_loop("parallel", epochs=2)
 
 
+class Stop(Exception):
+    pass
+
+
+class Stops(Silent):
+    """Ends a stage in its second epoch, when the state after the first one is on disk."""
+
+    def epoch(self, name: str, finished: int, total: int, values: dict[str, float]) -> None:
+        if finished == 2:
+            raise Stop
+
+
+def begin(folder: Path) -> None:
+    """`teams`, left off in the second epoch."""
+    with pytest.MonkeyPatch.context() as patch, suppress(Stop):
+        patch.setattr(engine, "CHECKPOINT_SECONDS", -1.0)
+        em_loop("parallel", 2, toy_context(reporter=Stops(), checkpoints=Checkpoints(folder)))
+
+
+def go_on(folder: Path) -> dict[str, Tensor]:
+    """The rest of what `begin` left in the folder, which stays as it is."""
+    with TemporaryDirectory() as copy:
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
+        assert [path.name[:15] for path in Path(copy).glob("scanmix-*")] == ["scanmix-000001-"]
+        return em_loop("parallel", 2, toy_context(checkpoints=Checkpoints(Path(copy), resume=True)))
+
+
 def beliefs() -> dict[str, Tensor]:
-    context, settings = toy_context(), BeliefSettings(epochs=1, batch_size=16)
+    """On images that all numbers of processes share evenly: the statistics of so few depend on every one of them."""
+    context, settings, images = toy_context(), BeliefSettings(epochs=1, batch_size=16), toy_images(40)
     encoder = contrastive_net("small", context)
-    net = scanmix_net("small", IMAGES.classes, context, 1)
+    net = scanmix_net("small", images.classes, context, 1)
     load_backbone(net, encoder)
     student = make_student(net, settings, context)
-    run_belief_loop([student], IMAGES, replace(PROFILE, beliefs=settings), Monitor(IMAGES), context)
+    run_belief_loop([student], images, replace(PROFILE, beliefs=settings), Monitor(images), context)
     return weights(student.averaged) | history(context)
 
 
@@ -187,9 +230,24 @@ def still() -> dict[str, Tensor]:
     return {"features": still_features(Asked(pixels.numpy()))}
 
 
+def count_calls(patch: pytest.MonkeyPatch, place: ModuleType, name: str, size: Callable[..., int]) -> None:
+    """Let `DONE` count what this process does by a function, `size` of the arguments at each call."""
+    original = getattr(place, name)
+
+    def counted(*arguments: Any) -> Any:
+        DONE[name] += size(*arguments)
+        return original(*arguments)
+
+    patch.setattr(place, name, counted)
+
+
 def whole_run() -> dict[str, Tensor]:
     context = toy_context()
-    outcome = METHODS["scanmix"](IMAGES, PROFILE, Monitor(IMAGES), context, None)
+    with pytest.MonkeyPatch.context() as patch:
+        count_calls(patch, mining, "_search_cpu", lambda features, asking, wanted: len(asking))
+        count_calls(patch, image_sets, "to_layout", len)  # before a network sees them
+        count_calls(patch, scanmix, "divide", lambda *_: 1)
+        outcome = METHODS["scanmix"](IMAGES, PROFILE, Monitor(IMAGES), context, None)
     assert outcome.evidence is not None
     assert outcome.neighbors is not None
     evidence = outcome.evidence
@@ -199,7 +257,7 @@ def whole_run() -> dict[str, Tensor]:
 
 
 PARTS = (gathered, norms, simclr, moco, scan, warmup, em_loop, teams, beliefs, still, whole_run)
-PARTS_OF_MANY = (gathered, norms, teams, still, whole_run)  # what more than two processes are tried with
+PARTS_OF_MANY = (gathered, norms, moco, teams, beliefs, still, whole_run)  # what more than two processes are tried with
 
 
 def everything() -> dict[str, dict[str, Tensor]]:
@@ -222,6 +280,20 @@ def looked_at() -> int:
     asked = Asked(np.zeros((38, 3, 32, 32), np.uint8))
     still_features(asked)
     return asked.count
+
+
+def order_of_a_large_file() -> list[int]:
+    """The order in which images come from a file, where the processes have less and less memory and only the first has
+    room for it on its device."""
+    memory, room = 1e6 / (1 + parallel.rank()), 0.0 if parallel.rank() else 1e9
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        np.save(Path(folder) / "images.npy", np.zeros((1000, 3, 16, 16), np.uint8))
+        images = np.load(Path(folder) / "images.npy", mmap_mode="r")
+        patch.setattr(shards, "SHARD_BYTES", 4 * images[0].nbytes)
+        patch.setattr(sets, "host_memory", lambda: memory)
+        patch.setattr(sets, "room_for_pixels", lambda device: room)
+        pixels = sets.place_pixels(images, np.arange(1000), torch.device("cpu"))
+        return replace(IMAGES, pixels=pixels).shuffled(torch.arange(1000), toy_context()).tolist()
 
 
 def messages() -> list[str]:
@@ -253,6 +325,9 @@ def work(rank: int, count: int, port: int, folder: Path) -> None:
     os.environ.update({name: str(value) for name, value in place.items()})
     with parallel.joined("cpu"):
         own = {"parts": everything(), "messages": messages(), "apart": trained_apart(), "looked at": looked_at()}
+        own |= {"done": dict(DONE)}
+        own |= {"order": order_of_a_large_file(), "resumed": go_on(folder.parent / f"begun by {count // 2}")}
+        begin(folder.parent / f"begun by {count}")
         torch.save(own, folder / f"{rank}.pt")
 
 
@@ -273,5 +348,6 @@ def run_together(count: int, folder: Path) -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    begin(Path(sys.argv[1]) / "begun by 1")
     for processes in (2, 4):
         run_together(processes, Path(sys.argv[1]) / str(processes))

@@ -10,6 +10,8 @@ import shared_parts
 import torch
 from torch import Tensor
 
+from scanmix_cli.method.shards import BUFFER_SHARE
+
 Found = dict[str, dict[str, Tensor]]
 # Sums in another order; a stage multiplies the differences from step to step. The posteriors of the mixtures, which a
 # whole run ends with, are steep: an image between the two parts may move by more, so they count in the mean.
@@ -44,12 +46,17 @@ def differences(found: dict[str, Tensor], expected: dict[str, Tensor]) -> dict[s
     return {name: (one / expected[name].abs().max().clamp_min(1)).item() for name, one in summed.items()}
 
 
+def too_far(found: dict[str, Tensor], expected: dict[str, Tensor], part: str = "") -> dict[str, float]:
+    return {
+        name: value for name, value in differences(found, expected).items() if not value <= TOLERANCE.get(part, STAGES)
+    }
+
+
 def test_processes_together_give_what_one_gives(alone: Found, shared: list[dict]) -> None:
     parts = shared_parts.PARTS if len(shared) == 2 else shared_parts.PARTS_OF_MANY
     assert list(shared[0]["parts"]) == [part.__name__ for part in parts]
     for part, tensors in shared[0]["parts"].items():
-        found = differences(tensors, alone[part])
-        assert not {name: value for name, value in found.items() if not value <= TOLERANCE.get(part, STAGES)}, part
+        assert not too_far(tensors, alone[part], part), part
 
 
 def test_all_processes_hold_the_same(shared: list[dict]) -> None:
@@ -66,10 +73,38 @@ def test_half_of_the_processes_train_one_network_and_half_the_other(shared: list
     ]
 
 
+def test_every_process_does_its_share_and_the_first_one_the_mixtures(alone: Found, shared: list[dict]) -> None:
+    whole, count = shared_parts.DONE, len(shared)
+    assert alone
+    for rank, own in enumerate(shared):
+        done = own["done"]
+        assert done["_search_cpu"] == -(-38 // count), "images whose neighbours are searched"
+        assert done["to_layout"] == pytest.approx(whole["to_layout"] / count, rel=0.05), "images that a network sees"
+        assert done.get("divide", 0) == (0 if rank else whole["divide"]), "mixtures"
+
+
 def test_the_features_of_a_still_encoder_are_worked_out_in_shares(shared: list[dict]) -> None:
     """38 images, 8 of each process in a turn; the last turn is of 6 images, 3 or 2 of each process."""
     each = {2: 8 + 8 + 3, 4: 8 + 2}[len(shared)]
     assert [own["looked at"] for own in shared] == [each] * len(shared)
+
+
+def test_a_run_goes_on_with_more_processes_than_began_it(alone: Found, shared: list[dict]) -> None:
+    """One began what two ended, two began what four ended."""
+    assert not [too_far(own["resumed"], alone["teams"]) for own in shared if too_far(own["resumed"], alone["teams"])]
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_run_goes_on_with_one_process(alone: Found, folder: Path, count: int) -> None:
+    assert not too_far(shared_parts.go_on(folder / f"begun by {count}"), alone["teams"])
+
+
+def test_images_come_in_one_order_however_much_memory_each_process_has(shared: list[dict]) -> None:
+    order = shared[0]["order"]
+    assert sorted(order) == list(range(1000))
+    assert [own["order"] == order for own in shared] == [True] * len(shared)
+    together = int(1e6 / len(shared) * BUFFER_SHARE) // (4 * 3 * 16 * 16) * 4
+    assert len({row // 4 for row in order[:together]}) == together // 4, "a buffer that the smallest memory holds"
 
 
 def test_what_one_process_finds_wrong_is_said_in_all_of_them(shared: list[dict]) -> None:

@@ -2,8 +2,12 @@
 
 import csv
 import json
+import os
 import signal
+import socket
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,7 +76,7 @@ def test_a_killed_process_ends_the_run_with_one_sentence_and_the_run_goes_on(
     told = capfd.readouterr().err
     sentences = [line for line in told.splitlines() if line.startswith("scanmix: ")]
     assert sentences == [
-        "scanmix: process 1 of 2 was ended by SIGKILL; what was done so far is kept, go on with "
+        "scanmix: process 1 of 2 was ended by SIGKILL; what was saved so far is kept, go on with "
         "`scanmix train data --out shared --epochs 2 --pretrain-epochs 2 --batch-size 8 --device cpu "
         "--no-html --config short.toml --gpus 2 --resume`"
     ]
@@ -96,6 +100,40 @@ def test_a_killed_process_ends_the_run_with_one_sentence_and_the_run_goes_on(
 def test_the_process_that_ends_first_gives_the_exit_code_and_the_others_end_too() -> None:
     code = "import os, sys, time; time.sleep(60 if os.environ['RANK'] == '0' else 0); sys.exit(3)"
     assert launch(2, [sys.executable, "-c", code], "") == 3
+
+
+def test_who_ends_all_processes_is_told_what_was_saved(tmp_path: Path) -> None:
+    sleep = "import os, pathlib, time; pathlib.Path(os.environ['RANK']).touch(); time.sleep(60)"
+    command = [sys.executable, "-c", sleep]
+    program = f"from scanmix_cli.engine.launch import launch; launch(2, {command}, 'do this')"
+    launching = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while not all((tmp_path / rank).exists() for rank in "01"):
+        assert launching.poll() is None
+        time.sleep(0.05)
+    launching.send_signal(signal.SIGTERM)
+    assert "Interrupted: interrupted; what was saved so far is kept, do this\n" in launching.communicate(timeout=60)[1]
+
+
+def test_machines_that_torchrun_brings_together_share_one_run(squares: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{free.getsockname()[1]}"
+    together = ["--nnodes", "2", "--nproc-per-node", "1", "--rdzv-backend", "c10d", "--rdzv-endpoint", place]
+    short = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "--no-html"]
+    scanmix = ["-m", "scanmix_cli", "train", "data", "--out", "shared", *short]
+    machines = [
+        subprocess.Popen(
+            [sys.executable, "-m", "torch.distributed.run", *together, *scanmix],
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    told = [machine.communicate(timeout=300)[1] for machine in machines]
+    assert [machine.returncode for machine in machines] == [0, 0], told
+    assert sorted(text.count("simclr 1/1") for text in told) == [0, 1], "progress is shown by one of them"
+    assert json.loads(Path("shared/summary.json").read_text())["processes"] == 2
 
 
 def test_gpus_that_are_not_there_are_missed_before_anything_starts(
