@@ -42,6 +42,9 @@ MEASURED = {  # row of the document: section and stage
     "32 pixels, ResNet-18: SimCLR on half-size views, batch 512": ("32", "simclr"),
     "belief loop": ("32", "scanmix"),
     "from end to end, 440 and 88 epochs": ("32", "end_to_end"),
+    "the same in batches four times as large: SimCLR, batch 2,048": ("32-large", "simclr"),
+    "belief loop, 1,024 images": ("32-large", "scanmix"),
+    "from end to end, large batches": ("32-large", "end_to_end"),
 }
 
 
