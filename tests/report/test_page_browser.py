@@ -204,6 +204,7 @@ def test_hovering_over_the_map_shows_picture_and_labels(open_page: Any) -> None:
     canvas.click(position={"x": x, "y": y})
     assert page.locator("#detail-title").inner_text() == "#10 · relabel"
     page.keyboard.press("Escape")
+    page.wait_for_selector("#detail", state="hidden")  # else the next key is the dialog's
     canvas.focus()
     page.keyboard.press("ArrowRight")
     first = page.locator("#map-status").inner_text()
