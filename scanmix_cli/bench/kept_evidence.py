@@ -4,7 +4,7 @@ evidence, given, clean, neighbors = load_cell_evidence(Path("results/cells/KEY.n
 verdicts = judge(evidence, given, neighbors)
 """
 
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,11 +48,12 @@ def load_cell_evidence(path: Path) -> KeptEvidence:
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read ({error}): name the .npz file of a finished cell") from error
     kept = {name.removeprefix(PREFIX): _plain(value) for name, value in arrays.items() if name.startswith(PREFIX)}
-    missing = [field.name for field in fields(Evidence) if field.name not in kept]
+    known = [field.name for field in fields(Evidence) if field.name in kept]
+    missing = [field.name for field in fields(Evidence) if field.default is MISSING and field.name not in kept]
     if missing:
         raise DataError(f"{path} holds no {', '.join(missing)} of the evidence: run the cell again with this version")
     optional = {name: arrays[name].astype(np.int64) if name in arrays else None for name in ("clean", NEIGHBORS)}
-    evidence = Evidence(**{field.name: kept[field.name] for field in fields(Evidence)})
+    evidence = Evidence(**{name: kept[name] for name in known})
     return KeptEvidence(evidence, arrays["given"].astype(np.int64), optional["clean"], optional[NEIGHBORS])
 
 

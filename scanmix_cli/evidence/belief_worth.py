@@ -19,10 +19,12 @@ SUREST, FEWEST = 0.05, 20  # the surest share of the images, at least so many
 MOST = 0.5  # of the surest name the given label, or that sign says nothing
 
 
-def goodness(beliefs: np.ndarray, labels: np.ndarray) -> float:
+def goodness(beliefs: np.ndarray, labels: np.ndarray, clusters: float = 0.0) -> float:
     """0 for weak features, 1 for good ones, by the assurance of mean beliefs float (n, C) about images with the given
-    labels int64 (n,)."""
-    return float(np.clip((assurance(beliefs, labels) - UNSURE) / (ASSURED - UNSURE), 0.0, 1.0))
+    labels int64 (n,), or by how sure settled votes are: where most labels are wrong, good features make beliefs unsure,
+    but not votes that are passed on until they settle."""
+    assured = max(assurance(beliefs, labels), clusters)
+    return float(np.clip((assured - UNSURE) / (ASSURED - UNSURE), 0.0, 1.0))
 
 
 def worth(good: float) -> float:

@@ -37,6 +37,7 @@ class Evidence:
     final_posterior: np.ndarray  # float32 (N,): mean clean posterior of the last epoch
     history: np.ndarray  # float16 (N, SNAPSHOTS): mean probability of the given label in single epochs; 0 unused
     history_epochs: np.ndarray  # int64 (SNAPSHOTS,): their numbers from 0, evenly spaced; -1 unused
+    clusters: float = 0.0  # how sure neighbours' votes in the encoder's features are, passed on until they settle
 
     @classmethod
     def empty(cls, images: int, classes: int, beliefs: bool = False) -> "Evidence":
@@ -100,4 +101,4 @@ class Evidence:
         """Arrays may come back as tensors, the form in which a checkpoint keeps them."""
         for f in fields(self):
             value = state[f.name]
-            setattr(self, f.name, value if f.name in ("observations", "epochs", "beliefs") else np.asarray(value))
+            setattr(self, f.name, np.asarray(value) if isinstance(getattr(self, f.name), np.ndarray) else value)

@@ -55,10 +55,10 @@ def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
     labels = witnesses.labels[rows]
     full = (witnesses.full(rows), labels, doubt[rows])
     if witnesses.beliefs:
-        fitted = _fit_beliefs(full)
+        good = goodness(np.exp(full[0][0]), labels, witnesses.clusters)
+        fitted = _fit_beliefs(full, good)
         if not fitted.none_wrong:
-            plain = least_wrong(witnesses.mean, witnesses.labels, doubt)
-            fitted = replace(fitted, plain=goodness(np.exp(full[0][0]), labels) * plain)
+            fitted = replace(fitted, plain=good * least_wrong(witnesses.mean, witnesses.labels, doubt))
     else:
         fitted = _fit_witnesses(witnesses, rows, full)
     if fitted.rate >= least:
@@ -108,7 +108,7 @@ def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted
     return Fitted(final, loose.stiffness < EVEN, rate, error, none_wrong, _hits_doubtful(loose))
 
 
-def _fit_beliefs(plain: Data) -> Fitted:
+def _fit_beliefs(plain: Data, good: float) -> Fitted:
     """Beliefs are taken at their word, for what it is worth (`belief_worth`): the image's own label had no part in
     them, and a sure classifier with wrong labels explains even noise no better than a vague one with right labels.
 
@@ -119,8 +119,7 @@ def _fit_beliefs(plain: Data) -> Fitted:
     they confuse, where labels are `swapped` in pairs.
     """
     features, labels, _ = plain
-    good, follows = goodness(np.exp(features[0]), labels), follows_image(features[0], labels)
-    word = worth(good)
+    follows, word = follows_image(features[0], labels), worth(good)
 
     def first(data: Data, word: float) -> NoiseModel:
         return _first_fit(*data, word=word, lean=leaning(data[0][0], labels, word, good))

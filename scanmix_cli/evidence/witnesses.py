@@ -22,6 +22,7 @@ class Witnesses:
     regression: np.ndarray | None = None  # float32 (N, C): of a leave-one-out regression on still features
     learned_by_heart: float | None = None  # share of wrong labels by the loss mixture, where the networks fit them too
     beliefs: bool = False  # the mean probabilities are beliefs, formed without the image's own label
+    clusters: float = 0.0  # of the evidence
 
     @classmethod
     def of(
@@ -34,7 +35,7 @@ class Witnesses:
         mean = evidence.probability_sum / np.float32(evidence.observations)
         final = evidence.final_probability.astype(np.float32, copy=False)
         if evidence.beliefs:
-            return cls(mean, final, labels, neighbors, beliefs=True)
+            return cls(mean, final, labels, neighbors, beliefs=True, clusters=evidence.clusters)
         known = labels >= 0
         given = labels[known]
         gain = [(p[known].argmax(axis=1) == given).mean() if len(given) else 0.0 for p in (mean, final)]

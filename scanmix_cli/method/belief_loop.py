@@ -43,6 +43,7 @@ HEAD_SHARPNESS = 5.0  # logits of a fresh head run from 0 to 5 where its regress
 SMALLEST = 1e-8
 FOLLOWED = 10_000  # images that tell whether wrong labels follow them
 SAMPLE = 20_000  # images that tell how far beliefs may be trusted
+SETTLED = 8  # rounds after which votes hardly change
 LEARNED_FLOOR = 0.1  # of an even share: no opinion rules a class out further where a network learns from it
 
 
@@ -71,6 +72,7 @@ def run_belief_loop(
     steps = [BeliefStep(student, images, settings, context) for student in students]
     averaged = [student.averaged for student in students]
     evidence = Evidence.empty(len(images), images.classes, beliefs=True)
+    evidence.clusters = teacher.clusters
     beliefs: list[Belief] = []
     state: dict[str, Stateful] = {k: v for n, s in enumerate(students) for k, v in s.stateful(f"net{n}").items()}
     for epoch in context.epochs("scanmix", settings.epochs, evidence=evidence, teacher=teacher, **state):
@@ -126,6 +128,7 @@ class Teacher:
         self.prior = class_prior(images.labels, images.classes)
         self.follows = False  # whether wrong labels follow the image
         self.rounds = settings.rounds or USUAL  # how often votes are passed on
+        self.clusters = 0.0  # how sure votes in the encoder's features are once they have settled
         self.witness: Tensor | None = None  # what the probe says, (N, C)
         self.heard = False  # whether it is worth hearing
 
@@ -135,6 +138,8 @@ class Teacher:
         features = forward_all(net.features, net, self.images, self.context)
         neighbors = self.mine(F.normalize(features, dim=1))
         self._find_out(neighbors)
+        settled = believe([votes(self.given, neighbors, self.prior, SETTLED)], self.prior, self._floor)
+        self.clusters = from_writer(lambda: float(settled.max(1).values.mean()))
         if self.settings.probe and self.witness is None and self.images.known.any():
             self._call_witness(features, neighbors)
         start_head(student, features, self._with_label(self._with_witness(self._votes(neighbors))), HEAD_SHARPNESS)
@@ -149,18 +154,18 @@ class Teacher:
         neighbors = self.mine(sight.features)
         if find_out:
             self._find_out(neighbors)
-        voted, even = self._votes(neighbors), 1 / self.images.classes
-        opinions = [sight.probabilities, voted]
-        without = self._with_witness(believe(opinions, self.prior, LEARNED_FLOOR * even))
+        opinions = [sight.probabilities, self._votes(neighbors)]
+        without = self._with_witness(believe(opinions, self.prior, self._floor))
         told = without
         if self.settings.floor != LEARNED_FLOOR:
-            told = self._with_witness(believe(opinions, self.prior, self.settings.floor * even))
+            floor = self.settings.floor / self.images.classes
+            told = self._with_witness(believe(opinions, self.prior, floor))
         posterior = self._with_label(without)
         agree([without, posterior])  # images are drawn by it
         return Belief(told, without, posterior, neighbors)
 
     def state_dict(self) -> dict[str, int]:
-        """What a checkpoint keeps; `start` makes the witness anew."""
+        """What a checkpoint keeps; `start` makes the rest anew."""
         return {"follows": self.follows, "rounds": self.rounds, "heard": self.heard}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
@@ -212,7 +217,11 @@ class Teacher:
         return self._joined(beliefs, self.witness) if self.heard and self.witness is not None else beliefs
 
     def _joined(self, beliefs: Tensor, witness: Tensor) -> Tensor:
-        return joined(beliefs, witness, self.settings.probe, LEARNED_FLOOR / self.images.classes, self.prior)
+        return joined(beliefs, witness, self.settings.probe, self._floor, self.prior)
+
+    @property
+    def _floor(self) -> float:
+        return LEARNED_FLOOR / self.images.classes
 
     def _with_label(self, without: Tensor) -> Tensor:
         labels = self.images.labels
@@ -236,7 +245,7 @@ class Teacher:
         self.rounds = self.settings.rounds or USUAL
         rows = self._some_labelled(FOLLOWED)
         if self.settings.halved and len(rows):
-            voted = believe([self._votes(neighbors)], self.prior, LEARNED_FLOOR / self.images.classes)[rows]
+            voted = believe([self._votes(neighbors)], self.prior, self._floor)[rows]
             beliefs, labels = voted.log().double().cpu().numpy(), self.images.labels[rows].cpu().numpy()
             self.follows = from_writer(lambda: follows_image(beliefs, labels))
         if not self.settings.rounds and not self.follows:
@@ -244,11 +253,15 @@ class Teacher:
         self.heard = self._is_worth_hearing(neighbors)
 
     def _weakness(self, without: Tensor) -> float:
-        """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels."""
+        """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels.
+
+        Good features make the beliefs sure; where most labels are wrong they do not, but settled votes are as sure in
+        good features as with right labels, and as unsure in weak ones.
+        """
         if not self.settings.humble:
             return 0.0
         rows = self._some_labelled(SAMPLE)
-        return 1 - goodness(without[rows].cpu().numpy(), self.images.labels[rows].cpu().numpy())
+        return 1 - goodness(without[rows].cpu().numpy(), self.images.labels[rows].cpu().numpy(), self.clusters)
 
     def _some_labelled(self, most: int) -> Tensor:
         """int64: labelled images, evenly spread; fewer than twice as many as asked for."""

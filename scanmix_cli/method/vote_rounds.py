@@ -14,6 +14,7 @@ USUAL = 3  # rounds, unless fewer foretell hidden labels better by more than cha
 ROUNDS = (1, 2, USUAL)  # where more foretold hidden labels best, votes gained half a point at most
 FOLDS = 5  # of the labels one is hidden at a time
 ENOUGH = 10_000  # hidden labels: of more some are left out, fewer than twice as many are asked
+AHEAD = 3.0  # standard errors: with fewer rounds votes are vaguer, which passes for weak features where it is chance
 EXPONENTS = (0.5, 1.0, 2.0)  # votes may be surer or less sure than they should be
 SMALLEST = 1e-8
 
@@ -21,8 +22,8 @@ SMALLEST = 1e-8
 def best_rounds(given: Tensor, labels: Tensor, neighbors: Tensor, prior: Tensor) -> int:
     """The number of rounds out of ROUNDS whose votes foretell hidden labels best.
 
-    USUAL where none is ahead of it by a standard error. given float (N, C) as `soft_labels` makes it of labels int64
-    (N,), -1 where unlabelled; neighbors int64 (N, K), without the image itself; prior (C,).
+    USUAL where none is AHEAD of it by so many standard errors. given float (N, C) as `soft_labels` makes it of labels
+    int64 (N,), -1 where unlabelled; neighbors int64 (N, K), without the image itself; prior (C,).
     """
     rows, voted = hidden_votes(given, labels, neighbors, prior)
     count = len(rows)
@@ -31,8 +32,8 @@ def best_rounds(given: Tensor, labels: Tensor, neighbors: Tensor, prior: Tensor)
     likely = torch.stack([foretold(votes, labels[rows]) for votes in voted])
     ahead = likely - likely[ROUNDS.index(USUAL)]
     mean, error = ahead.mean(1), ahead.std(1) / count**0.5
-    best = int(mean.argmax())
-    return ROUNDS[best] if mean[best] > error[best] else USUAL
+    clear = mean > AHEAD * error
+    return ROUNDS[int(torch.where(clear, mean, -torch.inf).argmax())] if clear.any() else USUAL
 
 
 def foretells_better(opinions: Tensor, others: Tensor, labels: Tensor) -> bool:

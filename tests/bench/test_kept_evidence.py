@@ -44,6 +44,14 @@ def test_judging_the_kept_evidence_gives_the_verdicts_of_the_run(cells: Path, me
         assert not any(archive[name].dtype == np.float64 for name in archive.files)
 
 
+def test_cells_of_before_evidence_knew_of_settled_votes_are_read(cells: Path, tmp_path: Path) -> None:
+    (path,) = cells.glob("*-scanmix-seed0-*.npz")
+    with np.load(path) as archive:
+        arrays = {name: archive[name] for name in archive.files if name != "evidence.clusters"}
+    np.savez(tmp_path / "old.npz", **arrays)
+    assert load_cell_evidence(tmp_path / "old.npz").evidence.clusters == 0
+
+
 def test_a_cell_without_evidence_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", given=np.zeros(3))
     with pytest.raises(DataError, match=r"a\.npz holds no observations, .* of the evidence: run the cell again"):

@@ -55,6 +55,21 @@ def test_of_weak_features_the_interval_covers_what_cannot_be_told(sharpness: flo
     assert not verdicts.is_label_issue.any()
 
 
+def test_settled_votes_vouch_for_features_whose_beliefs_are_unsure_since_most_labels_are_wrong() -> None:
+    """Beliefs that are sharper in truth than they say: what is left of them where 80 % of the labels are wrong."""
+    evidence, labels, truth, neighbors = simulated(2_000, 1.6, even(0.8))
+    shown, wrong = on_beliefs(evidence, labels), labels != truth
+    alone = judge(shown, labels, neighbors)
+    shown.clusters = 0.8
+    vouched = judge(shown, labels, neighbors)
+    for verdicts in (alone, vouched):
+        assert verdicts.noise_rate.low <= wrong.mean() <= verdicts.noise_rate.high
+    assert wrong[vouched.is_label_issue].mean() > 0.05 + wrong[alone.is_label_issue].mean()
+    assert calibration_error(vouched, wrong) < 0.03 < calibration_error(alone, wrong)
+    unsure = np.array([[0.5, 0.5]])
+    assert [goodness(unsure, labels[:1], sure) for sure in (0.6, 0.66, 0.72)] == pytest.approx([0, 0.5, 1])
+
+
 def test_assurance_is_the_larger_of_two_signs_of_good_features() -> None:
     """100 images of two classes: beliefs of 0.9 and 0.6 in turn, hence 0.75 sure; the surest 20 name the given label
     always, all of them 60 times in 100."""

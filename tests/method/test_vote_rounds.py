@@ -111,3 +111,23 @@ def test_the_labels_are_left_as_they_were(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(torch.OutOfMemoryError):
         best_rounds(given, labels, neighbors, class_prior(labels, 3))
     assert torch.equal(given, before)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "expected"),
+    [(2.9, 2.9, USUAL), (3.1, 0.0, 1), (2.9, 3.1, 2), (3.1, 9.0, 2), (9.0, 3.1, 1)],
+)
+def test_fewer_rounds_must_be_ahead_by_three_standard_errors(
+    one: float, two: float, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Differences whose mean is so many times their standard error, the same one for both."""
+    count = 400
+    spread = torch.linspace(-1, 1, count, dtype=torch.float64)
+    spread /= spread.std() / count**0.5  # a standard error of 1
+    leads = {1: one, 2: two, USUAL: 0.0}
+    likely = iter([(spread if leads[rounds] else 0 * spread) + leads[rounds] for rounds in ROUNDS])
+    voted = torch.zeros(len(ROUNDS), count, 3)
+    monkeypatch.setattr(vote_rounds, "hidden_votes", lambda *_: (torch.arange(count), voted))
+    monkeypatch.setattr(vote_rounds, "foretold", lambda *_: next(likely))
+    labels = torch.zeros(count, dtype=torch.long)
+    assert asked(labels, torch.zeros(count, 2, dtype=torch.long), 3) == expected

@@ -1,0 +1,61 @@
+"""`humble`: weak features give way to the given labels, good ones do not, however many labels are wrong."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from toy_runs import toy_context, toy_images
+
+from scanmix_cli.method.belief_loop import Teacher
+from scanmix_cli.method.beliefs import believe
+from scanmix_cli.method.networks import scanmix_net
+from scanmix_cli.method.settings import BeliefSettings
+from scanmix_cli.method.student import make_student
+
+CLASSES, EACH, NEAR = 10, 120, 20
+
+
+def started(alike: float, wrong: float, monkeypatch: pytest.MonkeyPatch, humble: bool = True) -> Teacher:
+    """A teacher of images of which a share `alike` of the neighbours is of their class, and a share `wrong` of the
+    labels drawn anew."""
+    draw = np.random.default_rng(0)
+    truth = np.arange(CLASSES * EACH) % CLASSES
+    own = draw.integers(0, EACH, (len(truth), NEAR)) * CLASSES + truth[:, None]
+    near = np.where(draw.random((len(truth), NEAR)) < alike, own, draw.integers(0, len(truth), (len(truth), NEAR)))
+    labels = np.where(draw.random(len(truth)) < wrong, draw.integers(0, CLASSES, len(truth)), truth)
+    pixels = torch.zeros((len(truth), 3, 16, 16), dtype=torch.uint8)
+    images = replace(toy_images(3), pixels=pixels, labels=torch.from_numpy(labels), classes=CLASSES)
+    settings, context = BeliefSettings(humble=humble), toy_context()
+    teacher = Teacher(images, settings, NEAR, context)
+    monkeypatch.setattr(teacher, "mine", lambda features: torch.from_numpy(near))
+    teacher.start(make_student(scanmix_net("small", CLASSES, context), settings, context))
+    return teacher
+
+
+def weakness(teacher: Teacher) -> float:
+    voted = teacher._votes(teacher.mine(torch.zeros(1)))
+    return teacher._weakness(believe([voted], teacher.prior, 0.01))
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.8, 0.9])
+def test_good_features_do_not_give_way_however_many_labels_are_wrong(
+    wrong: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert weakness(started(0.9, wrong, monkeypatch)) == 0
+
+
+def test_at_nine_labels_of_ten_drawn_anew_only_settled_votes_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher = started(0.9, 0.9, monkeypatch)
+    assert teacher.clusters > 0.72
+    teacher.clusters = 0.0
+    assert weakness(teacher) == 1
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.2, 0.5])
+def test_weak_features_give_way(wrong: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert weakness(started(0.15, wrong, monkeypatch)) > 0.9
+
+
+def test_nobody_gives_way_without_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert weakness(started(0.15, 0.2, monkeypatch, humble=False)) == 0
