@@ -44,6 +44,7 @@ SMALLEST = 1e-8
 FOLLOWED = 10_000  # images that tell whether wrong labels follow them
 SAMPLE = 20_000  # images that tell how far beliefs may be trusted
 SETTLED = 8  # rounds after which votes hardly change
+WIDER, REACH = 2, 8  # times the neighbours, where true classes show in no fewer than so many times their votes
 LEARNED_FLOOR = 0.1  # of an even share: no opinion rules a class out further where a network learns from it
 
 
@@ -128,6 +129,7 @@ class Teacher:
         self.prior = class_prior(images.labels, images.classes)
         self.follows = False  # whether wrong labels follow the image
         self.rounds = settings.rounds or USUAL  # how often votes are passed on
+        self.started = False
         self.clusters = 0.0  # how sure votes in the encoder's features are once they have settled
         self.witness: Tensor | None = None  # what the probe says, (N, C)
         self.heard = False  # whether it is worth hearing
@@ -136,10 +138,16 @@ class Teacher:
         """A class head that fits what the neighbours' votes alone make of the labels; features are left as they are."""
         net = student.averaged
         features = forward_all(net.features, net, self.images, self.context)
-        neighbors = self.mine(F.normalize(features, dim=1))
+        unit = F.normalize(features, dim=1)
+        neighbors = self.mine(unit)
+        if not self.started:
+            self.started = True
+            settled = believe([votes(self.given, neighbors, self.prior, SETTLED)], self.prior, self._floor)
+            self.clusters = from_writer(lambda: float(settled.max(1).values.mean()))
+            if from_writer(lambda: self._needed_votes(neighbors) > REACH * self.neighbors):
+                self.neighbors *= WIDER
+                neighbors = self.mine(unit)
         self._find_out(neighbors)
-        settled = believe([votes(self.given, neighbors, self.prior, SETTLED)], self.prior, self._floor)
-        self.clusters = from_writer(lambda: float(settled.max(1).values.mean()))
         if self.settings.probe and self.witness is None and self.images.known.any():
             self._call_witness(features, neighbors)
         start_head(student, features, self._with_label(self._with_witness(self._votes(neighbors))), HEAD_SHARPNESS)
@@ -251,6 +259,19 @@ class Teacher:
         if not self.settings.rounds and not self.follows:
             self.rounds = from_writer(lambda: best_rounds(self.given, self.images.labels, neighbors, self.prior))
         self.heard = self._is_worth_hearing(neighbors)
+
+    def _needed_votes(self, neighbors: Tensor) -> float:
+        """How many independent votes set the true class four standard deviations apart from another one.
+
+        Of a share p of votes for the true class and q for each other, 32 q (1 - q) / (p - q)^2; q is near 1 / C, and by
+        the square neighbours have the image's own label more often than by chance, where they are of its class.
+        """
+        labels, classes, known = self.images.labels, self.images.classes, self.images.known
+        shares = torch.bincount(labels[known], minlength=classes) / known.sum().clamp_min(1)
+        voting = known.unsqueeze(1) & known[neighbors]
+        same = voting & (labels.unsqueeze(1) == labels[neighbors])
+        excess = float(same.sum() / voting.sum().clamp_min(1) - (shares**2).sum())
+        return 32 * (1 - 1 / classes) / classes / max(excess, SMALLEST)
 
     def _weakness(self, without: Tensor) -> float:
         """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels.

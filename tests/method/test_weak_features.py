@@ -1,4 +1,4 @@
-"""`humble`: weak features give way to the given labels, good ones do not, however many labels are wrong."""
+"""What the encoder's features tell: how weak they are, which `humble` heeds, and how many neighbours vote."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from scanmix_cli.method.belief_loop import Teacher
 from scanmix_cli.method.beliefs import believe
 from scanmix_cli.method.networks import scanmix_net
 from scanmix_cli.method.settings import BeliefSettings
-from scanmix_cli.method.student import make_student
+from scanmix_cli.method.student import Student, make_student
 
 CLASSES, EACH, NEAR = 10, 120, 20
 
@@ -29,8 +29,13 @@ def started(alike: float, wrong: float, monkeypatch: pytest.MonkeyPatch, humble:
     settings, context = BeliefSettings(humble=humble), toy_context()
     teacher = Teacher(images, settings, NEAR, context)
     monkeypatch.setattr(teacher, "mine", lambda features: torch.from_numpy(near))
-    teacher.start(make_student(scanmix_net("small", CLASSES, context), settings, context))
+    teacher.start(teacher_student(teacher))
     return teacher
+
+
+def teacher_student(teacher: Teacher) -> Student:
+    net = scanmix_net("small", CLASSES, teacher.context)
+    return make_student(net, teacher.settings, teacher.context)
 
 
 def weakness(teacher: Teacher) -> float:
@@ -59,3 +64,21 @@ def test_weak_features_give_way(wrong: float, monkeypatch: pytest.MonkeyPatch) -
 
 def test_nobody_gives_way_without_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     assert weakness(started(0.15, 0.2, monkeypatch, humble=False)) == 0
+
+
+@pytest.mark.parametrize(
+    ("alike", "wrong", "times"), [(0.9, 0.0, 1), (0.9, 0.8, 1), (0.9, 0.9, 2), (0.9, 0.96, 2), (0.15, 0.0, 1)]
+)
+def test_more_neighbours_vote_where_votes_say_little(
+    alike: float, wrong: float, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher = started(alike, wrong, monkeypatch)
+    assert teacher.neighbors == times * NEAR
+    teacher.start(teacher_student(teacher))  # of a second network
+    assert teacher.neighbors == times * NEAR
+
+
+def test_needed_votes_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All neighbours of one class with right labels: same label always, by chance a tenth, so 0.9 above chance."""
+    teacher = started(1.0, 0.0, monkeypatch)
+    assert teacher._needed_votes(teacher.mine(torch.zeros(1))) == pytest.approx(32 * 0.09 / 0.9, rel=1e-5)
