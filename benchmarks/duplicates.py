@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from scanmix_cli.data.near_duplicates import near_duplicates
+from scanmix_cli.data.near_duplicates import near_sets
 from scanmix_cli.data.pixels import Pixels
 
 PLANTED = 100
@@ -80,7 +80,7 @@ def measure(
     count, codes = len(images), np.full(len(images), "VALID", dtype=object)
     sizes = np.full((count, 2), images.shape[-1], np.int32)
     began = time.monotonic()
-    sets = near_duplicates(Pixels(images, np.arange(count), codes, codes, sizes))
+    sets = near_sets(Pixels(images, np.arange(count), codes, codes, sizes)).sets
     seconds = time.monotonic() - began
     found = sets[len(train) + pairs[:, 0]]
     found = (found >= 0) & (found == sets[pairs[:, 1]])

@@ -15,9 +15,9 @@ _BLOCK = 2_048
 def joined_by_embedding(
     sets: np.ndarray, pixels: Pixels, rows: np.ndarray, neighbors: np.ndarray, own_bar: float
 ) -> np.ndarray:
-    """`near_duplicates`, int64 (rows of the table,), with the pairs of images that are each other's nearest neighbours
-    in a network's feature space and whose fine structure correlates nearly as far as that of other copies; quite as far
-    in a set whose own bar, of `near_sets`, is the highest there is, for pictures that are alike are near in it anyway.
+    """The `sets` of `near_sets`, int64 (rows of the table,), with the pairs of images that are each other's nearest
+    neighbours in a network's feature space and whose fine structure correlates nearly as far as that of other copies;
+    quite as far in a set whose own bar is the highest there is, for pictures that are alike are near in it anyway.
 
     rows int64 (N,): row in the table of each image that the network was trained on; neighbors int64 (N, K): the nearest
     first, as numbers among the N; the image itself may come before them.

@@ -40,11 +40,6 @@ class NearSets(NamedTuple):
     bar: float  # the correlation that two images of this set needed; infinite where it does not tell copies from others
 
 
-def near_duplicates(pixels: Pixels) -> np.ndarray:
-    """The `sets` of `near_sets`."""
-    return near_sets(pixels).sets
-
-
 def near_sets(pixels: Pixels) -> NearSets:
     """The sets of nearly equal images.
 

@@ -37,14 +37,14 @@ from scanmix_cli.method.neighbors import mine_neighbors
 from scanmix_cli.method.probe import joined, probe
 from scanmix_cli.method.settings import BeliefSettings, Profile
 from scanmix_cli.method.student import Student, look_closely, renew_statistics, start_head
-from scanmix_cli.method.vote_rounds import ROUNDS, USUAL, best_rounds, foretells_better, hidden_votes
+from scanmix_cli.method.vote_rounds import ROUNDS, USUAL, best_rounds, foretells_better, hidden_votes, needed_votes
 
 HEAD_SHARPNESS = 5.0  # logits of a fresh head run from 0 to 5 where its regression runs from 0 to 1
 SMALLEST = 1e-8
 FOLLOWED = 10_000  # images that tell whether wrong labels follow them
 SAMPLE = 20_000  # images that tell how far beliefs may be trusted
 SETTLED = 8  # rounds after which votes hardly change
-WIDER, REACH = 2, 8  # times the neighbours, where true classes show in no fewer than so many times their votes
+WIDER, REACH = 2, 8  # so many times the neighbours vote, where more than so many times their votes are needed
 LEARNED_FLOOR = 0.1  # of an even share: no opinion rules a class out further where a network learns from it
 
 
@@ -144,7 +144,8 @@ class Teacher:
             self.started = True
             settled = believe([votes(self.given, neighbors, self.prior, SETTLED)], self.prior, self._floor)
             self.clusters = from_writer(lambda: float(settled.max(1).values.mean()))
-            if from_writer(lambda: self._needed_votes(neighbors) > REACH * self.neighbors):
+            needed = from_writer(lambda: needed_votes(self.images.labels, neighbors, self.images.classes))
+            if needed > REACH * self.neighbors:
                 self.neighbors *= WIDER
                 neighbors = self.mine(unit)
         self._find_out(neighbors)
@@ -259,19 +260,6 @@ class Teacher:
         if not self.settings.rounds and not self.follows:
             self.rounds = from_writer(lambda: best_rounds(self.given, self.images.labels, neighbors, self.prior))
         self.heard = self._is_worth_hearing(neighbors)
-
-    def _needed_votes(self, neighbors: Tensor) -> float:
-        """How many independent votes set the true class four standard deviations apart from another one.
-
-        Of a share p of votes for the true class and q for each other, 32 q (1 - q) / (p - q)^2; q is near 1 / C, and by
-        the square neighbours have the image's own label more often than by chance, where they are of its class.
-        """
-        labels, classes, known = self.images.labels, self.images.classes, self.images.known
-        shares = torch.bincount(labels[known], minlength=classes) / known.sum().clamp_min(1)
-        voting = known.unsqueeze(1) & known[neighbors]
-        same = voting & (labels.unsqueeze(1) == labels[neighbors])
-        excess = float(same.sum() / voting.sum().clamp_min(1) - (shares**2).sum())
-        return 32 * (1 - 1 / classes) / classes / max(excess, SMALLEST)
 
     def _weakness(self, without: Tensor) -> float:
         """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels.

@@ -1,4 +1,4 @@
-"""How far neighbours' votes should be passed on, asked of the labels themselves.
+"""How many votes are needed, and how far neighbours' votes should be passed on, asked of the labels themselves.
 
 Passed on, weak votes add up where neighbours are mostly of one class, and mix the classes where they are not. A fifth
 of the labels is hidden at a time and foretold by the votes of the others: the right number of rounds foretells hidden
@@ -34,6 +34,21 @@ def best_rounds(given: Tensor, labels: Tensor, neighbors: Tensor, prior: Tensor)
     mean, error = ahead.mean(1), ahead.std(1) / count**0.5
     clear = mean > AHEAD * error
     return ROUNDS[int(torch.where(clear, mean, -torch.inf).argmax())] if clear.any() else USUAL
+
+
+def needed_votes(labels: Tensor, neighbors: Tensor, classes: int) -> float:
+    """How many independent votes set the true class four standard deviations apart from another one.
+
+    Of a share p of votes for the true class and q for each other, 32 q (1 - q) / (p - q)^2; q is near 1 / C, and by
+    the square neighbours int64 (N, K) have the image's own label int64 (N,), -1 where unlabelled, more often than by
+    chance, where they are of its class.
+    """
+    known = labels >= 0
+    shares = torch.bincount(labels[known], minlength=classes) / known.sum().clamp_min(1)
+    voting = known.unsqueeze(1) & known[neighbors]
+    same = voting & (labels.unsqueeze(1) == labels[neighbors])
+    excess = float(same.sum() / voting.sum().clamp_min(1) - (shares**2).sum())
+    return 32 * (1 - 1 / classes) / classes / max(excess, SMALLEST)
 
 
 def foretells_better(opinions: Tensor, others: Tensor, labels: Tensor) -> bool:

@@ -9,7 +9,7 @@ from test_near_duplicates import grained, picture, pixels_of
 
 from scanmix_cli.data.copies import copy_sets
 from scanmix_cli.data.near_by_embedding import joined_by_embedding
-from scanmix_cli.data.near_duplicates import HIGHEST_BAR, LOWEST_BAR, correlations, near_duplicates, near_sets
+from scanmix_cli.data.near_duplicates import HIGHEST_BAR, LOWEST_BAR, correlations, near_sets
 
 COUNT = 60
 
@@ -33,7 +33,7 @@ def test_each_others_nearest_are_copies_at_less_correlation(images: list[np.ndar
     pixels, rows = pixels_of(images), np.arange(len(images))
     weaker, better = correlations(np.stack(images), np.array([7, 9]), np.array([60, 61]))
     assert 0.62 < weaker < 0.7 < better
-    by_hash = near_duplicates(pixels)
+    by_hash = near_sets(pixels).sets
     assert np.flatnonzero(by_hash >= 0).tolist() == [9, 61]
     mutual = joined_by_embedding(by_hash, pixels, rows, neighbors({7: 60, 60: 7}), LOWEST_BAR)
     assert np.flatnonzero(mutual >= 0).tolist() == [7, 9, 60, 61]
@@ -44,7 +44,7 @@ def test_each_others_nearest_are_copies_at_less_correlation(images: list[np.ndar
 
 def test_a_neighbour_that_has_another_nearest_is_no_copy(images: list[np.ndarray]) -> None:
     pixels, rows = pixels_of(images), np.arange(len(images))
-    by_hash = near_duplicates(pixels)
+    by_hash = near_sets(pixels).sets
     found = joined_by_embedding(by_hash, pixels, rows, neighbors({7: 60, 60: 8, 8: 60}), LOWEST_BAR)
     assert np.array_equal(found, by_hash), "8 and 60 are each other's nearest, but do not look alike"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageFilter
 
-from scanmix_cli.data.near_duplicates import correlations, near_duplicates
+from scanmix_cli.data.near_duplicates import correlations, near_sets
 from scanmix_cli.data.pixels import Pixels
 
 SIDE = 32
@@ -30,7 +30,7 @@ def test_moved_recoloured_and_equal_pictures_are_found_among_others() -> None:
     moved = whole[:, 5:37, 2:34]
     darker = (original * 0.5 + 20).astype(np.uint8)[::-1]  # and other colours
     others = [picture(seed)[:, 4:36, 4:36] for seed in range(1, 60)]
-    sets = near_duplicates(pixels_of([others[0], original, *others[1:], moved, darker, original]))
+    sets = near_sets(pixels_of([others[0], original, *others[1:], moved, darker, original])).sets
     assert np.flatnonzero(sets >= 0).tolist() == [1, 60, 61, 62]
     assert set(sets[[1, 60, 61, 62]]) == {0}
 
@@ -63,18 +63,18 @@ def test_flat_and_smooth_pictures_are_no_copies_of_each_other() -> None:
     slope = np.linspace(0, 200, SIDE)
     smooth = [np.broadcast_to(slope[None, None] * share, (3, SIDE, SIDE)).astype(np.uint8) for share in (1.0, 0.6)]
     flat = [np.full((3, SIDE, SIDE), value, np.uint8) for value in (10, 11, 200)]
-    assert (near_duplicates(pixels_of([*smooth, *flat])) == -1).all()
+    assert (near_sets(pixels_of([*smooth, *flat])).sets == -1).all()
 
 
 def test_a_single_picture_and_none_have_no_copies() -> None:
-    assert near_duplicates(pixels_of([picture(0)])).tolist() == [-1]
+    assert near_sets(pixels_of([picture(0)])).sets.tolist() == [-1]
 
 
 def test_written_digits_are_no_copies_of_one_another() -> None:
     files = sorted((Path(__file__).resolve().parents[2] / "sample_data" / "digits" / "train").rglob("*.png"))[:400]
     images = [np.asarray(Image.open(file).convert("RGB")).transpose(2, 0, 1) for file in files]
     assert len(images) == 400
-    assert (near_duplicates(pixels_of(images)) == -1).all()
+    assert (near_sets(pixels_of(images)).sets == -1).all()
 
 
 def grained(image: np.ndarray, seed: int, strength: float) -> np.ndarray:
@@ -92,10 +92,10 @@ def test_the_bar_lies_above_what_pictures_of_the_set_share() -> None:
         images.append(grained(images[7], 1, 10))
         (likeness,) = correlations(np.stack(images), np.array([7]), np.array([60]))
         assert 0.7 < likeness < 0.95
-        sets = near_duplicates(pixels_of(images))
+        sets = near_sets(pixels_of(images)).sets
         assert np.flatnonzero(sets >= 0).tolist() == ([7, 60] if found else [])
     again = [one.astype(np.uint8) for one in garments]
-    assert np.flatnonzero(near_duplicates(pixels_of([*again, grained(again[7], 1, 3)])) >= 0).tolist() == [7, 60]
+    assert np.flatnonzero(near_sets(pixels_of([*again, grained(again[7], 1, 3)])).sets >= 0).tolist() == [7, 60]
 
 
 def test_a_horizon_alone_makes_no_copy() -> None:

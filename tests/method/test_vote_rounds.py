@@ -8,7 +8,7 @@ from torch import Tensor
 
 from scanmix_cli.method import vote_rounds
 from scanmix_cli.method.beliefs import class_prior, fitted_noise_matrix, soft_labels, tempered, votes
-from scanmix_cli.method.vote_rounds import FOLDS, ROUNDS, USUAL, best_rounds, foretold, hidden_votes
+from scanmix_cli.method.vote_rounds import FOLDS, ROUNDS, USUAL, best_rounds, foretold, hidden_votes, needed_votes
 
 
 def clusters(classes: int, each: int, alike: float, wrong: float, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
@@ -131,3 +131,11 @@ def test_fewer_rounds_must_be_ahead_by_three_standard_errors(
     monkeypatch.setattr(vote_rounds, "foretold", lambda *_: next(likely))
     labels = torch.zeros(count, dtype=torch.long)
     assert asked(labels, torch.zeros(count, 2, dtype=torch.long), 3) == expected
+
+
+def test_needed_votes_by_hand() -> None:
+    """Four images of two classes and one without a label: of 8 votes between labels 6 are for the image's own; by
+    chance half would be."""
+    labels = torch.tensor([0, 0, 1, 1, -1])
+    neighbors = torch.tensor([[1, 1, 4], [0, 0, 4], [3, 0, 4], [2, 1, 4], [0, 1, 2]])
+    assert needed_votes(labels, neighbors, 2) == pytest.approx(32 * 0.25 / (6 / 8 - 0.5))

@@ -76,9 +76,3 @@ def test_more_neighbours_vote_where_votes_say_little(
     assert teacher.neighbors == times * NEAR
     teacher.start(teacher_student(teacher))  # of a second network
     assert teacher.neighbors == times * NEAR
-
-
-def test_needed_votes_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All neighbours of one class with right labels: same label always, by chance a tenth, so 0.9 above chance."""
-    teacher = started(1.0, 0.0, monkeypatch)
-    assert teacher._needed_votes(teacher.mine(torch.zeros(1))) == pytest.approx(32 * 0.09 / 0.9, rel=1e-5)
