@@ -49,7 +49,8 @@ def load_cell_evidence(path: Path) -> KeptEvidence:
         raise DataError(f"{path} cannot be read ({error}): name the .npz file of a finished cell") from error
     kept = {name.removeprefix(PREFIX): _plain(value) for name, value in arrays.items() if name.startswith(PREFIX)}
     known = [field.name for field in fields(Evidence) if field.name in kept]
-    missing = [field.name for field in fields(Evidence) if field.default is MISSING and field.name not in kept]
+    needed = [field.name for field in fields(Evidence) if field.default is field.default_factory is MISSING]
+    missing = [name for name in needed if name not in kept]
     if missing:
         raise DataError(f"{path} holds no {', '.join(missing)} of the evidence: run the cell again with this version")
     optional = {name: arrays[name].astype(np.int64) if name in arrays else None for name in ("clean", NEIGHBORS)}

@@ -25,26 +25,36 @@ def save_evidence(
 ) -> None:
     """Write arrays over the N training images, compressed:
 
-    rows int64 (N,) in the input table; labels int64 (N,), -1 unlabelled; epochs int64 (E,) and history float16 (N, E),
-    the given label's mean probability then (NaN where unlabelled); mean_loss, final_posterior float32 (N,);
-    given_probability, disagreement, consensus float32 (N,): the given label's probability over all looks, the share of
-    looks that named another class, the share of epochs in which all networks named the same; final_probability float16
+    rows int64 (N,) in the input table; labels int64 (N,), -1 unlabelled; epochs int64 (E,), evenly spaced, history and
+    loss_history float16 (N, E): the given label's mean probability and loss in these, probability_trend and loss_trend
+    float32 (N,): what a straight line through them gains an epoch (NaN where unlabelled, a trend of one epoch too);
+    mean_loss, final_posterior float32 (N,); given_probability, disagreement, consensus float32 (N,): the given label's
+    probability over all looks, the share of looks that named another class, the share of epochs in which all networks
+    named the same; disagreement_by_network float32 (N, networks): the share of looks of each; final_probability float16
     (N, C); neighbors int32 (N, K) among the N and neighbors_named float32 (N,), the share of them in which the networks
     see the given label, where there are any; view_consistency float32 (N,); embedding float32 (M, 2) of the images
     embedding_rows int64 (M,) among the N; two_classes int32 (N, 2), those of ambiguous images, -1 elsewhere.
     """
-    looks = max(evidence.observations, 1)
+    looks, rounds = max(evidence.observations, 1), max(evidence.epochs, 1)
     used = evidence.history_epochs >= 0
-    history = np.where(labels[:, None] >= 0, evidence.history[:, used], np.float16("nan"))
+    epochs, disagreements = evidence.history_epochs[used], evidence.disagreements[:, : looks // rounds]
+    history, loss_history = (
+        np.where(labels[:, None] >= 0, kept[:, used], np.float16("nan"))
+        for kept in (evidence.history, evidence.loss_history)
+    )
     arrays = {
         "rows": rows,
         "labels": labels,
-        "epochs": evidence.history_epochs[used],
-        "history": history.astype(np.float16),
+        "epochs": epochs,
+        "history": history,
+        "loss_history": loss_history,
+        "probability_trend": _trend(history, epochs),
+        "loss_trend": _trend(loss_history, epochs),
         "mean_loss": (evidence.loss_sum / looks).astype(np.float32),
         "given_probability": (evidence.given_probability_sum / looks).astype(np.float32),
-        "disagreement": (evidence.disagreement_sum / looks).astype(np.float32),
-        "consensus": (evidence.consensus_sum / max(evidence.epochs, 1)).astype(np.float32),
+        "disagreement": disagreements.sum(axis=1) / np.float32(looks),
+        "disagreement_by_network": disagreements / np.float32(rounds),
+        "consensus": (evidence.consensus_sum / rounds).astype(np.float32),
         "final_posterior": evidence.final_posterior,
         "final_probability": evidence.final_probability.astype(np.float16),
         "view_consistency": consistency,
@@ -55,7 +65,18 @@ def save_evidence(
     if neighbors is not None:
         arrays["neighbors"] = neighbors.astype(np.int32)
         arrays["neighbors_named"] = _named(evidence.final_probability.argmax(axis=1), labels, neighbors)
-    write_file(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
+    write_file(path, lambda file: np.savez_compressed(file, **arrays))
+
+
+def _trend(history: np.ndarray, epochs: np.ndarray) -> np.ndarray:
+    """float32 (N,): slope an epoch of the least-squares line through history (N, E) at epochs (E,); NaN of fewer than
+    two."""
+    if len(epochs) < 2:
+        return np.full(len(history), np.nan, np.float32)
+    slope, apart = np.zeros(len(history), np.float32), epochs - epochs.mean()
+    for weight, column in zip(apart / np.square(apart).sum(), history.T, strict=True):  # a million images, one by one
+        slope += np.float32(weight) * column.astype(np.float32)
+    return slope
 
 
 def _named(predicted: np.ndarray, labels: np.ndarray, neighbors: np.ndarray) -> np.ndarray:

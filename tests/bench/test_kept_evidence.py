@@ -44,12 +44,17 @@ def test_judging_the_kept_evidence_gives_the_verdicts_of_the_run(cells: Path, me
         assert not any(archive[name].dtype == np.float64 for name in archive.files)
 
 
-def test_cells_of_before_evidence_knew_of_settled_votes_are_read(cells: Path, tmp_path: Path) -> None:
+def test_cells_of_before_evidence_knew_of_settled_votes_courses_of_losses_and_single_networks_are_read(
+    cells: Path, tmp_path: Path
+) -> None:
+    later = {f"evidence.{name}" for name in ("clusters", "loss_history", "disagreements")}
     (path,) = cells.glob("*-scanmix-seed0-*.npz")
     with np.load(path) as archive:
-        arrays = {name: archive[name] for name in archive.files if name != "evidence.clusters"}
+        arrays = {name: archive[name] for name in archive.files if name not in later}
     np.savez(tmp_path / "old.npz", **arrays)
-    assert load_cell_evidence(tmp_path / "old.npz").evidence.clusters == 0
+    evidence, given, _, neighbors = load_cell_evidence(tmp_path / "old.npz")
+    assert evidence.clusters == len(evidence.loss_history) == len(evidence.disagreements) == 0
+    assert judge(evidence, given, neighbors).p_mislabeled == pytest.approx(arrays["p_mislabeled"], abs=1e-5)
 
 
 def test_a_cell_without_evidence_is_refused(tmp_path: Path) -> None:

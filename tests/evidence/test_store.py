@@ -19,7 +19,7 @@ PAIRS = np.array([[1, 0], [-1, -1], [-1, -1]], np.int32)
 def observed() -> Evidence:
     evidence = Evidence.empty(3, 2)
     for share in (0.25, 0.75):
-        view = View(np.array([[share, 1 - share]] * 3), np.array([1.0, 9.0, 2.0]), np.full(3, 0.5))
+        view = View(np.array([[share, 1 - share]] * 3), np.array([0.5 + share, 9.0, 3 - 2 * share]), np.full(3, 0.5))
         evidence.add(LABELS, [view, view])
     return evidence
 
@@ -32,7 +32,12 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     assert found["labels"].tolist() == [1, -1, 0]
     assert found["epochs"].tolist() == [0, 1]
     assert found["history"][[0, 2]].tolist() == [[0.75, 0.25], [0.25, 0.75]]
-    assert np.isnan(found["history"][1]).all(), "unlabelled"
+    assert found["loss_history"][[0, 2]].tolist() == [[0.75, 1.25], [2.5, 1.5]]
+    assert found["probability_trend"][[0, 2]].tolist() == [-0.5, 0.5]
+    assert found["loss_trend"][[0, 2]].tolist() == [0.5, -1.0]
+    for name in ("history", "loss_history", "probability_trend", "loss_trend"):
+        assert np.isnan(found[name][1]).all(), f"{name}: unlabelled"
+    assert [found[name].dtype for name in ("history", "loss_history", "loss_trend")] == ["f2", "f2", "f4"]
     assert found["mean_loss"].tolist() == [1.0, 0.0, 2.0]
     assert found["given_probability"].tolist() == [0.5, 0.0, 0.5]
     assert found["final_posterior"].tolist() == [0.5, 0.5, 0.5]
@@ -54,8 +59,38 @@ def test_how_often_networks_and_neighbours_named_another_class(tmp_path: Path) -
     save_evidence(path, evidence, np.arange(3), LABELS, neighbors, CONSISTENCY, EMBEDDING, PAIRS)
     found = load_evidence(path)
     assert found["disagreement"].tolist() == [0.75, 0.0, 0.0], "of four looks at each image; the second has no label"
+    assert found["disagreement_by_network"].tolist() == [[1.0, 0.5], [0.0, 0.0], [0.0, 0.0]], "of two looks of each"
+    assert found["disagreement"].dtype == found["disagreement_by_network"].dtype == np.float32
     assert found["consensus"].tolist() == [0.5, 0.5, 1.0], "of two epochs"
     assert found["neighbors_named"].tolist() == [0.5, 0.0, 0.0], "of the two others"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("losses", "kept", "trend"),
+    [
+        ([5.0], [5.0], np.nan),
+        ([4.0, 1.0, 1.0, 0.0], [4.0, 1.0, 1.0, 0.0], -1.2),  # (-1.5 * 4 - 0.5 * 1 + 0.5 * 1 + 1.5 * 0) / 5
+        (
+            [1.0 + epoch / 4 + 9 * (epoch % 2) for epoch in range(17)],
+            [1 + epoch / 4 for epoch in range(0, 17, 2)],
+            0.25,
+        ),
+    ],
+    ids=["one epoch has none", "four", "every second epoch is kept"],
+)
+def test_a_trend_is_the_slope_an_epoch_of_the_line_through_the_kept_epochs(
+    losses: list[float], kept: list[float], trend: float, tmp_path: Path
+) -> None:
+    evidence, path = Evidence.empty(3, 2), tmp_path / "evidence.npz"
+    for loss in losses:
+        evidence.add(LABELS, [View(np.full((3, 2), 0.5), np.full(3, loss), np.zeros(3))])
+    save_evidence(path, evidence, np.arange(3), LABELS, None, CONSISTENCY, EMBEDDING, PAIRS)
+    found = load_evidence(path)
+    assert found["loss_history"][0].tolist() == kept
+    assert found["loss_trend"][0] == pytest.approx(trend, rel=1e-6, nan_ok=True)
+    assert found["probability_trend"][0] == pytest.approx(0.0 * trend, abs=1e-6, nan_ok=True)
+    assert found["disagreement_by_network"].tolist() == [[1.0], [0.0], [0.0]], "one network"
 
 
 def test_no_neighbors_no_array_and_no_file_no_arrays(tmp_path: Path) -> None:

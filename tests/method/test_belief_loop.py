@@ -8,7 +8,7 @@ import torch
 from toy_runs import evidence_bytes, toy_context, toy_images, toy_profile, train
 
 from scanmix_cli.method import belief_loop
-from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Teacher, doubled, joint, view_of
+from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Belief, Teacher, doubled, joint, view_of
 from scanmix_cli.method.belief_step import BeliefStep
 from scanmix_cli.method.beliefs import believe, noise_matrix, votes
 from scanmix_cli.method.images import ImageSet
@@ -214,6 +214,22 @@ def test_all_images_unlabelled_but_a_few() -> None:
     assert outcome.evidence is not None
     assert np.isfinite(outcome.evidence.loss_sum).all()
     assert (outcome.evidence.final_probability.argmax(1) == TRUTH).mean() > 0.8
+
+
+def test_the_evidence_tells_which_network_named_another_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    form, students = Teacher.belief, []
+
+    def sure(teacher: Teacher, one: Student, find_out: bool = False) -> Belief:
+        """The first network to be asked names class 0 alone, the other one class 1."""
+        students.extend([] if id(one) in students else [id(one)])
+        told = torch.eye(3)[[students.index(id(one))] * 96]
+        return replace(form(teacher, one, find_out), told=told)
+
+    monkeypatch.setattr(Teacher, "belief", sure)
+    evidence, labels = train("scanmix", profile(SETTINGS), CONTEXT_IMAGES).evidence, CONTEXT_IMAGES.labels.numpy()
+    assert evidence is not None
+    for k in (0, 1):
+        assert evidence.disagreements[:, k].tolist() == (3 * ((labels >= 0) & (labels != k))).tolist()
 
 
 def test_what_two_networks_say_is_multiplied_and_no_class_is_ruled_out() -> None:

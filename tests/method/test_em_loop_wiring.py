@@ -188,6 +188,15 @@ def test_networks_that_are_sure_of_different_classes_end_undecided(monkeypatch: 
     np.testing.assert_allclose(evidence.final_probability[:, :3], [[0.5, 0.5, 0.0]] * len(IMAGES), atol=1e-6)
 
 
+def test_the_evidence_tells_which_network_named_another_class() -> None:
+    loop, labels = make_loop(), IMAGES.labels.numpy()
+    sure = [torch.eye(CLASSES)[[k] * len(IMAGES)] for k in (0, 1)]
+    outlooks = [Outlook(p, torch.linspace(0, 2, len(IMAGES)), p.argmax(1)) for p in sure]
+    loop.divide(outlooks, np.ones(len(IMAGES), dtype=bool))
+    for k in (0, 1):
+        assert loop.evidence.disagreements[:, k].tolist() == ((labels >= 0) & (labels != k)).tolist()
+
+
 def test_gate_estimates_from_both_networks_without_touching_their_history() -> None:
     context = toy_context()
     learners, known = pair(RELEASED, context), IMAGES.known.numpy()
