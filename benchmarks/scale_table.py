@@ -63,7 +63,7 @@ def costs(case: Case, rate: float, split_s: float) -> dict[str, float]:
         "features, GB": case.images * 4 * width / GB,
         "neighbour lists, GB": case.images * 8 * (profile.neighbors.count + 1) / GB,
         "tables of the loop, GB": cells * (BELIEF_BYTES if profile.beliefs else LOOK_BYTES) / GB,
-        "evidence, GB": (case.images * 76 + 8 * cells) / GB,
+        "evidence, GB": (case.images * 108 + 8 * cells) / GB,
     }
 
 
