@@ -30,7 +30,8 @@ COPY_RATE = 3.0e12  # bytes a second of a GPU's memory
 PRODUCT_RATE = 4.0e14  # operations a second of its matrix products in TF32
 PAIR_BYTES = 34  # memory traffic of a similarity: 200,000 images of 512 features take 0.55 s on an H200
 CORES, DECODED = 16, {32: 810, 224: 1 / (1 / 810 + 1 / 383)}  # images a second of a core (docs/inputs.md); 224: twice
-BELIEF_BYTES, LOOK_BYTES = 28, 16  # an image and class: beliefs of a network; both networks before and after an epoch
+BELIEF_BYTES = 32  # an image and class: beliefs of a network and what the probe says
+LOOK_BYTES = 16  # both networks before and after an epoch
 HOURS, GB = 3600, 1e9
 
 

@@ -48,7 +48,7 @@ GPU = Profile(
     split=SplitSettings(clip_percentile=99.9, max_iter=100),
     mixmatch=MixMatchSettings(epochs=70, batch_size=128, steps=60, rate_drops=(55,), lambda_u=25.0, guess_view="weak"),
     clustering=ClusteringSettings(batch_size=512, steps=50),
-    beliefs=BeliefSettings(epochs=88, networks=1, halved=True),
+    beliefs=BeliefSettings(epochs=88, networks=1, probe=0.5, halved=True),
     supervised=SupervisedSettings(epochs=60, batch_size=256, learning_rate=0.05),
 )
 
