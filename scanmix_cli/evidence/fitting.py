@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from scanmix_cli.evidence.alike_errors import CLEAR, made_alike
 from scanmix_cli.evidence.belief_worth import DOUBT, TILT, goodness, leaning, tilted, worth
 from scanmix_cli.evidence.image_noise import confusion, follows_image
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
@@ -27,6 +28,7 @@ DROP = Z**2 / 2  # of the log-likelihood within the 90 % interval of one paramet
 LAST = 150  # steps of a fit whose freedom is settled
 REFITTED = 25  # steps in which the witnesses get used to another rate
 HALF = 0.5  # exponent of the confusion of classes where wrong labels follow the image
+MADE_SAY, MADE_WEIGHT = 0.1, 1.15  # the same where a classifier made them, and the weight of the beliefs there
 NO_RATE = 1e-4  # stands for no wrong label at all
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -43,6 +45,7 @@ class Fitted:
     follows_image: bool = False  # doubtful images are labelled wrong more often
     tilt: float = 0.0  # by which beliefs about doubtful images count less, `belief_worth.tilted`
     plain: float = 0.0  # `plain_errors.least_wrong`: so many labels are wrong whatever beliefs are worth
+    made: float = 0.0  # `alike_errors.made_alike`: how clearly a classifier made the wrong labels
 
 
 def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
@@ -56,7 +59,7 @@ def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
     full = (witnesses.full(rows), labels, doubt[rows])
     if witnesses.beliefs:
         good = goodness(np.exp(full[0][0]), labels, witnesses.clusters)
-        fitted = _fit_beliefs(full, good)
+        fitted = _fit_beliefs(full, good, good * _made(witnesses))
         if not fitted.none_wrong:
             fitted = replace(fitted, plain=good * least_wrong(witnesses.mean, witnesses.labels, doubt))
     else:
@@ -108,18 +111,19 @@ def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted
     return Fitted(final, loose.stiffness < EVEN, rate, error, none_wrong, _hits_doubtful(loose))
 
 
-def _fit_beliefs(plain: Data, good: float) -> Fitted:
+def _fit_beliefs(plain: Data, good: float, made: float) -> Fitted:
     """Beliefs are taken at their word, for what it is worth (`belief_worth`): the image's own label had no part in
     them, and a sure classifier with wrong labels explains even noise no better than a vague one with right labels.
 
     Half the difference that a weight DOUBT times smaller or larger makes is part of the error, all of it where features
     are weak: there it is known least. Where wrong labels follow the image (`image_noise`), beliefs count as they are
-    and the confusion of classes half. Elsewhere those about doubtful images count less if that foretells the given
+    and the confusion of classes half, and next to nothing where a classifier made them, for its label says no more
+    of the image than the image does. Elsewhere those about doubtful images count less if that foretells the given
     labels clearly better: what beliefs are unsure of is their own doubt before it is a label's. So are the classes that
     they confuse, where labels are `swapped` in pairs.
     """
     features, labels, _ = plain
-    follows, word = follows_image(features[0], labels), worth(good)
+    follows, word = made >= CLEAR or follows_image(features[0], labels), worth(good)
 
     def first(data: Data, word: float) -> NoiseModel:
         return _first_fit(*data, word=word, lean=leaning(data[0][0], labels, word, good))
@@ -142,9 +146,17 @@ def _fit_beliefs(plain: Data, good: float) -> Fitted:
     fitted = Fitted(fits[1], free, rate, error, none_wrong, _hits_doubtful(fits[1]), tilt)
     if none_wrong or not follows:
         return fitted
-    model = NoiseModel.of_confusion(confusion(softmax(features[0]), labels), HALF)
+    weight, say = 1 + made * (MADE_WEIGHT - 1), HALF + made * (MADE_SAY - HALF)
+    model = NoiseModel.of_confusion(confusion(softmax(weight * features[0]), labels), say, weight)
     half = _expected_rate(model, *data)
-    return Fitted(model, True, half, float(np.hypot(fitted.rate_error, half - rate)), False, True)
+    return Fitted(model, True, half, float(np.hypot(fitted.rate_error, half - rate)), False, True, made=made)
+
+
+def _made(witnesses: Witnesses) -> float:
+    beliefs, near = witnesses.mean, witnesses.neighbors
+    if near is None:
+        return 0.0
+    return made_alike(beliefs.argmax(axis=1), beliefs.max(axis=1), witnesses.labels, near)
 
 
 def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:

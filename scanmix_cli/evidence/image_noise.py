@@ -37,12 +37,12 @@ def follows_image(evidence: np.ndarray, labels: np.ndarray) -> bool:
     wrong = sums_by_class(_after(sharpened, labels, _fitted(sharpened, labels)), labels, evidence.shape[1]).T
     np.fill_diagonal(wrong, 0)
     paired = wrong.max(axis=1).sum() / max(wrong.sum(), TINY)
-    return enough(wrong.sum() / len(labels), len(labels)) and bool(paired <= MOST_PAIRED)
+    return enough(wrong.sum() / len(labels), len(labels), LEAST_WRONG) and bool(paired <= MOST_PAIRED)
 
 
-def enough(share: float, labels: int) -> bool:
-    """Whether a share of wrong ones among so many labels passes LEAST_WRONG by SURE standard errors."""
-    return bool(share - SURE * np.sqrt(share * (1 - share) / labels) >= LEAST_WRONG)
+def enough(share: float, labels: int, least: float) -> bool:
+    """Whether a share of wrong ones among so many labels passes the least by SURE standard errors."""
+    return bool(share - SURE * np.sqrt(share * (1 - share) / labels) >= least)
 
 
 def confusion(beliefs: np.ndarray, labels: np.ndarray) -> np.ndarray:

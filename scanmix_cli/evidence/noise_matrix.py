@@ -66,8 +66,9 @@ def confusions(counts: np.ndarray, most: int) -> list[Confusion]:
     return found
 
 
-def noise_kind(counts: np.ndarray, uneven: bool, sloped: bool) -> str:
-    """The kind of wrong labels in words; uneven: the classes differ, sloped: doubtful images are hit more often."""
+def noise_kind(counts: np.ndarray, uneven: bool, sloped: bool, made: bool = False) -> str:
+    """The kind of wrong labels in words; uneven: the classes differ, sloped: doubtful images are hit more often, made:
+    a classifier made them."""
     off = counts - np.diag(np.diag(counts))
     total = off.sum()
     if total < max(1, HARDLY * counts.sum()):
@@ -79,6 +80,8 @@ def noise_kind(counts: np.ndarray, uneven: bool, sloped: bool) -> str:
         kind = "pairwise: most wrong labels of a class name the same other class"
     else:
         kind = "between similar classes: some pairs of classes are confused more than others"
+    if made:
+        return kind + ", and images that look alike bear the same wrong label, as from a classifier"
     return kind + (", and images that are hard to tell are hit more often" if sloped else "")
 
 

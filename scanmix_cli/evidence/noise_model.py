@@ -66,11 +66,11 @@ class NoiseModel:
         return cls(log_weights, zeros + lean, level, 0.0, zeros, none, stiffness, sloped, word, lean)
 
     @classmethod
-    def of_confusion(cls, matrix: np.ndarray, say: float) -> "NoiseModel":
-        """One witness taken as it is, and P(given | true) float64 (C, C), no entry 0, with this exponent."""
+    def of_confusion(cls, matrix: np.ndarray, say: float, weight: float = 1.0) -> "NoiseModel":
+        """One witness with this weight, and P(given | true) float64 (C, C), no entry 0, with the exponent `say`."""
         classes = len(matrix)
         right = np.diag(matrix)
-        plain = cls.even(1, classes, 0.5, 1.0)
+        plain = cls.even(1, classes, 0.5, 1.0, word=weight)
         return replace(plain, shift=np.log((1 - right) / right), spread_logits=np.log(matrix), say=say)
 
     @property

@@ -6,6 +6,7 @@ import numpy as np
 
 from scanmix_cli.errors import RunError
 from scanmix_cli.evidence import scores
+from scanmix_cli.evidence.alike_errors import CLEAR
 from scanmix_cli.evidence.belief_worth import tilted
 from scanmix_cli.evidence.class_quality import ClassSums, Overlap, two_classes
 from scanmix_cli.evidence.evidence import Evidence
@@ -116,13 +117,19 @@ def judge(
         two_classes=between,
         noise_rate=rate,
         class_noise_rates=by_class,
-        noise_kind=noise_kind(counts, fitted is not None and fitted.free, fitted is not None and fitted.follows_image),
+        noise_kind=_kind(counts, fitted),
         noise_matrix=noise_matrix(counts),
         true_images=counts.sum(axis=1),
         confusions=confusions(counts, PAIRS),
         class_sureness=sums.sureness(),
         class_overlaps=sums.overlaps(),
     )
+
+
+def _kind(counts: np.ndarray, fitted: Fitted | None) -> str:
+    if fitted is None:
+        return noise_kind(counts, uneven=False, sloped=False)
+    return noise_kind(counts, fitted.free, fitted.follows_image, fitted.made >= CLEAR)
 
 
 def _truth(witnesses: Witnesses, fitted: Fitted | None) -> tuple[np.ndarray, np.ndarray, ClassSums]:

@@ -8,6 +8,7 @@ on the kind or the rate of the noise.
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -15,6 +16,7 @@ from torch.nn import functional as F
 from scanmix_cli.engine.checkpoints import Stateful
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.parallel import agree, from_writer, is_writer
+from scanmix_cli.evidence.alike_errors import CLEAR, made_alike
 from scanmix_cli.evidence.belief_worth import WEAK, goodness
 from scanmix_cli.evidence.evidence import Evidence, View
 from scanmix_cli.evidence.image_noise import follows_image
@@ -254,12 +256,19 @@ class Teacher:
         self.rounds = self.settings.rounds or USUAL
         rows = self._some_labelled(FOLLOWED)
         if self.settings.halved and len(rows):
-            voted = believe([self._votes(neighbors)], self.prior, self._floor)[rows]
-            beliefs, labels = voted.log().double().cpu().numpy(), self.images.labels[rows].cpu().numpy()
-            self.follows = from_writer(lambda: follows_image(beliefs, labels))
+            voted = believe([self._votes(neighbors)], self.prior, self._floor)
+            self.follows = from_writer(lambda: self._follow(voted, neighbors, rows))
         if not self.settings.rounds and not self.follows:
             self.rounds = from_writer(lambda: best_rounds(self.given, self.images.labels, neighbors, self.prior))
         self.heard = self._is_worth_hearing(neighbors)
+
+    def _follow(self, voted: Tensor, neighbors: Tensor, rows: Tensor) -> bool:
+        beliefs, labels = voted[rows].log().double().cpu().numpy(), self.images.labels[rows].cpu().numpy()
+        if follows_image(beliefs, labels):
+            return True
+        sureness, believed = (part.cpu().numpy() for part in voted.max(1))
+        made = made_alike(believed, sureness, self.labels, neighbors.cpu().numpy())
+        return made * goodness(np.exp(beliefs), labels, self.clusters) >= CLEAR
 
     def _weakness(self, without: Tensor) -> float:
         """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels.

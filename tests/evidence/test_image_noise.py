@@ -74,10 +74,10 @@ def test_too_few_labels_cannot_tell() -> None:
 
 def test_the_margin_of_three_standard_errors_by_hand() -> None:
     # sqrt(.2 * .8 / 144) = .4 / 12 = .0333: three of them are the .1 by which a fifth passes a tenth
-    assert [enough(0.2, labels) for labels in (143, 145)] == [False, True]
+    assert [enough(0.2, labels, 0.1) for labels in (143, 145)] == [False, True]
     # at .36 it is .26: .48 / sqrt(n) = .26 / 3 where n = 30.7
-    assert [enough(0.36, labels) for labels in (30, 31)] == [False, True]
-    assert not enough(0.1, 10**9)
+    assert [enough(0.36, labels, 0.1) for labels in (30, 31)] == [False, True]
+    assert not enough(0.1, 10**9, 0.1)
 
 
 def test_as_many_wrong_labels_follow_the_image_once_there_are_enough_of_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,6 +122,10 @@ def test_the_kind_of_noise_in_words() -> None:
     assert noise_kind(similar, uneven=True, sloped=False).startswith("between similar classes")
     assert noise_kind(pairs, uneven=False, sloped=False).startswith("uniform")
     assert noise_kind(similar, uneven=True, sloped=True).endswith("images that are hard to tell are hit more often")
+    assert noise_kind(similar, uneven=True, sloped=True, made=True) == (
+        "between similar classes: some pairs of classes are confused more than others, "
+        "and images that look alike bear the same wrong label, as from a classifier"
+    )
     assert noise_kind(100 * np.eye(3), uneven=True, sloped=True) == "hardly any"
     for wrong, kind in ((9, "hardly any"), (11, "pairwise")):  # of 10,000
         few = (10_000 - wrong) / 4 * np.eye(4) + wrong / 4 * np.roll(np.eye(4), 1, axis=1)

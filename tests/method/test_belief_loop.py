@@ -84,6 +84,24 @@ def test_it_is_asked_anew_whether_labels_follow_the_image(halved: bool, monkeypa
     assert [n for n in range(20) if doubled(n)] == [1, 2, 4, 8, 16]
 
 
+@pytest.mark.parametrize(("made", "features", "expected"), [(0.6, 1.0, True), (0.6, 0.8, False), (0.4, 1.0, False)])
+def test_labels_that_a_classifier_made_follow_the_image_where_features_are_good(
+    made: float, features: float, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(belief_loop, "follows_image", lambda *of: False)
+    monkeypatch.setattr(belief_loop, "goodness", lambda *of: features)
+    asked = []
+    monkeypatch.setattr(belief_loop, "made_alike", lambda *of: asked.append(of) or made)
+    teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, halved=True), 5, toy_context())
+    teacher.start(student())
+    assert teacher.follows == expected
+    believed, sureness, labels, neighbors = asked[0]
+    assert (believed == TRUTH).mean() > 0.9
+    assert ((sureness > 1 / 3) & (sureness <= 1)).all()
+    assert (labels == CONTEXT_IMAGES.labels.numpy()).all()
+    assert neighbors.shape == (96, 5)
+
+
 @pytest.mark.parametrize(("rounds", "follows", "expected"), [(0, False, 8), (0, True, USUAL), (2, False, 2)])
 def test_votes_are_passed_on_as_hidden_labels_are_foretold_best(
     rounds: int, follows: bool, expected: int, monkeypatch: pytest.MonkeyPatch
