@@ -6,6 +6,8 @@ beyond what the confusion of classes makes of it? The agreement is corrected for
 Quarterly 19, 1955): 0 by chance, 1 always. Beliefs err alike among neighbours too, so only their surer half is asked.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from scanmix_cli.evidence.image_noise import LEAST_WRONG, MOST_PAIRED, enough
@@ -18,12 +20,14 @@ MOST = 20_000  # images whose neighbours are asked
 WRONG = 2  # labels of a class held to be wrong, at least, of which pairs can be made
 
 
-def made_alike(believed: np.ndarray, sureness: np.ndarray, labels: np.ndarray, neighbors: np.ndarray) -> float:
+def made_alike(
+    believed: np.ndarray, sureness: np.ndarray, labels: np.ndarray, near: Callable[[np.ndarray], np.ndarray]
+) -> float:
     """0 to 1: how clearly a classifier made the wrong labels. Not where each class is taken for one other: swapped
     labels agree whoever swapped them; nor where no more labels are wrong than beliefs, which err alike too, may be.
 
     believed int64 (N,) and sureness float (N,): the likeliest class and its probability; labels int64 (N,), -1 where
-    unlabelled; neighbors int64 (N, K).
+    unlabelled; near: the neighbours int64 (n, K) of rows int64 (n,), which are few of large sets.
     """
     asked = _surer(believed, sureness, labels >= 0)
     wrong = asked & (labels != believed)
@@ -37,7 +41,8 @@ def made_alike(believed: np.ndarray, sureness: np.ndarray, labels: np.ndarray, n
     if seen.max(axis=1).sum() > MOST_PAIRED * seen.sum():
         return 0.0
     rows = np.flatnonzero(wrong)
-    found, error = agreement(believed, labels, neighbors, wrong, rows[:: len(rows) // MOST + 1], by_chance(seen))
+    rows = rows[:: len(rows) // MOST + 1]
+    found, error = agreement(believed, labels, wrong, rows, near(rows), by_chance(seen))
     return float(np.clip((found - SURE * error - PEOPLE) / (MADE - PEOPLE), 0, 1))
 
 
@@ -52,14 +57,13 @@ def by_chance(seen: np.ndarray) -> np.ndarray:
 def agreement(
     believed: np.ndarray,
     labels: np.ndarray,
-    neighbors: np.ndarray,
     wrong: np.ndarray,
     rows: np.ndarray,
+    near: np.ndarray,
     chance: np.ndarray,
 ) -> tuple[float, float]:
     """The agreement of the rows with their neighbours, and its standard error, images taken for independent; 0 and 0
-    without a pair. wrong bool (N,); rows int64 (n,) are wrong ones; chance float (C,)."""
-    near = neighbors[rows]
+    without a pair. wrong bool (N,); rows int64 (n,) are wrong ones, near int64 (n, K); chance float (C,)."""
     pairs = wrong[near] & (believed[near] == believed[rows, None]) & (near != rows[:, None])
     same = (pairs & (labels[near] == labels[rows, None])).sum(axis=1)
     count = pairs.sum(axis=1)
@@ -73,7 +77,8 @@ def agreement(
 def _surer(believed: np.ndarray, sureness: np.ndarray, known: np.ndarray) -> np.ndarray:
     """bool (N,): labelled images above the median sureness of their class."""
     chosen = np.zeros(len(believed), bool)
-    for k in np.unique(believed[known]):
-        rows = np.flatnonzero(known & (believed == k))
-        chosen[rows] = sureness[rows] >= np.median(sureness[rows])
+    rows = np.flatnonzero(known)
+    rows = rows[np.argsort(believed[rows], kind="stable")]
+    for members in np.split(rows, np.flatnonzero(np.diff(believed[rows])) + 1) if len(rows) else []:
+        chosen[members] = sureness[members] >= np.median(sureness[members])
     return chosen

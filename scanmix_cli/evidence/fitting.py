@@ -156,7 +156,7 @@ def _made(witnesses: Witnesses) -> float:
     beliefs, near = witnesses.mean, witnesses.neighbors
     if near is None:
         return 0.0
-    return made_alike(beliefs.argmax(axis=1), beliefs.max(axis=1), witnesses.labels, near)
+    return made_alike(beliefs.argmax(axis=1), beliefs.max(axis=1), witnesses.labels, near.__getitem__)
 
 
 def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:

@@ -267,7 +267,12 @@ class Teacher:
         if follows_image(beliefs, labels):
             return True
         sureness, believed = (part.cpu().numpy() for part in voted.max(1))
-        made = made_alike(believed, sureness, self.labels, neighbors.cpu().numpy())
+        made = made_alike(
+            believed,
+            sureness,
+            self.labels,
+            lambda few: neighbors[torch.from_numpy(few).to(neighbors.device)].cpu().numpy(),
+        )
         return made * goodness(np.exp(beliefs), labels, self.clusters) >= CLEAR
 
     def _weakness(self, without: Tensor) -> float:

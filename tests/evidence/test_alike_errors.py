@@ -15,6 +15,10 @@ PLACE = np.arange(IMAGES) // GROUP * GROUP
 NEIGHBORS = PLACE[:, None] + (np.arange(IMAGES)[:, None] + np.arange(1, GROUP)) % GROUP
 
 
+def near(rows: np.ndarray) -> np.ndarray:
+    return NEIGHBORS[rows]
+
+
 def labelled(kind: str, share: float = 0.3, seed: int = 0) -> np.ndarray:
     """A classifier mislabels whole groups of images that look alike, people one image at a time."""
     generator = np.random.default_rng(seed)
@@ -42,27 +46,27 @@ def test_agreement_by_hand() -> None:
     neighbors = np.array([[1, 2], [0, 5], [2, 4], [4, 4], [0, 1], [0, 1]])
     chance = np.array([0.5, 1, 1, 1.0])
     # 0 agrees with 1 and not with 2; 1 agrees with 0, 5 is of another class; 2 is beside itself and a right label
-    found, error = agreement(believed, labels, neighbors, wrong, np.array([0, 1, 2]), chance)
+    found, error = agreement(believed, labels, wrong, np.array([0, 1, 2]), neighbors[:3], chance)
     assert found == pytest.approx((2 / 3 - 0.5) / 0.5)
     assert error == pytest.approx(np.sqrt((1 - 2 / 3 * 2) ** 2 + (1 - 2 / 3) ** 2) / 3 / 0.5)
-    assert agreement(believed, labels, neighbors, wrong, np.array([2, 3]), chance) == (0.0, 0.0)
+    assert agreement(believed, labels, wrong, np.array([2, 3]), neighbors[2:4], chance) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(("kind", "expected"), [("classifier", 1.0), ("people", 0.0), ("swapped", 0.0)])
 def test_only_a_classifiers_mistakes_are_alike(kind: str, expected: float, seed: int) -> None:
-    assert made_alike(TRUTH, sure(), labelled(kind, seed=seed), NEIGHBORS) == expected
+    assert made_alike(TRUTH, sure(), labelled(kind, seed=seed), near) == expected
 
 
 def test_few_wrong_labels_or_none_known_cannot_tell() -> None:
-    assert made_alike(TRUTH, sure(), labelled("classifier", 0.08), NEIGHBORS) == 0
-    assert made_alike(TRUTH, sure(), np.full(IMAGES, -1), NEIGHBORS) == 0
+    assert made_alike(TRUTH, sure(), labelled("classifier", 0.08), near) == 0
+    assert made_alike(TRUTH, sure(), np.full(IMAGES, -1), near) == 0
 
 
 def test_beliefs_that_may_err_as_often_themselves_cannot_tell() -> None:
     """A third of the labels is contradicted: by beliefs that are sure to .65 that may be their own doing."""
     labels = labelled("classifier")
-    assert [made_alike(TRUTH, sure(of), labels, NEIGHBORS) for of in (0.65, 0.8)] == [0.0, 1.0]
+    assert [made_alike(TRUTH, sure(of), labels, near) for of in (0.65, 0.8)] == [0.0, 1.0]
 
 
 def test_only_the_surer_half_is_asked() -> None:
@@ -70,29 +74,29 @@ def test_only_the_surer_half_is_asked() -> None:
     doubtful = np.arange(IMAGES) // GROUP % 2 == 0
     labels = np.where(doubtful, labelled("classifier"), labelled("people"))
     sureness = np.where(doubtful, 0.9, 0.99)
-    assert made_alike(TRUTH, sureness, labels, NEIGHBORS) == 0.0
-    assert made_alike(TRUTH, 1.89 - sureness, labels, NEIGHBORS) == 1.0
+    assert made_alike(TRUTH, sureness, labels, near) == 0.0
+    assert made_alike(TRUTH, 1.89 - sureness, labels, near) == 1.0
 
 
 def test_swapped_classes_agree_whoever_swapped_them() -> None:
     """Nine tenths of the mistakes are of one kind: what the others agree in says nothing of a classifier."""
     few = labelled("classifier", 0.03, seed=3)
     labels = np.where(few != TRUTH, few, labelled("swapped"))
-    assert made_alike(TRUTH, sure(), labels, NEIGHBORS) == 0.0
+    assert made_alike(TRUTH, sure(), labels, near) == 0.0
 
 
 def test_fewer_images_tell_less() -> None:
     """Some groups are a classifier's, the others people's: agreement .14 +- .02 of 4,000 images, .19 +- .07 of 800."""
     labels = np.where(PLACE // GROUP % 18 == 0, labelled("classifier", 0.4), labelled("people", 0.4))
-    of = [made_alike(TRUTH[:n], sure()[:n], labels[:n], NEIGHBORS[:n]) for n in (IMAGES, 800)]
+    of = [made_alike(TRUTH[:n], sure()[:n], labels[:n], near) for n in (IMAGES, 800)]
     assert of == pytest.approx([0.62, 0.0], abs=0.05)
 
 
 def test_of_many_images_some_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(alike_errors, "MOST", 100)
-    monkeypatch.setattr(alike_errors, "agreement", lambda *of: asked.append(of[4]) or agreement(*of))
-    assert made_alike(TRUTH, sure(), labelled("classifier"), NEIGHBORS) == 1.0
+    monkeypatch.setattr(alike_errors, "agreement", lambda *of: asked.append(of[3]) or agreement(*of))
+    assert made_alike(TRUTH, sure(), labelled("classifier"), near) == 1.0
     assert 50 <= len(asked[0]) <= 100
 
 
