@@ -59,7 +59,7 @@ def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
     full = (witnesses.full(rows), labels, doubt[rows])
     if witnesses.beliefs:
         good = goodness(np.exp(full[0][0]), labels, witnesses.clusters)
-        fitted = _fit_beliefs(full, good, good * _made(witnesses))
+        fitted = _fit_beliefs(full, good, _made(witnesses) if good == 1 else 0.0)
         if not fitted.none_wrong:
             fitted = replace(fitted, plain=good * least_wrong(witnesses.mean, witnesses.labels, doubt))
     else:

@@ -266,14 +266,18 @@ class Teacher:
         beliefs, labels = voted[rows].log().double().cpu().numpy(), self.images.labels[rows].cpu().numpy()
         if follows_image(beliefs, labels):
             return True
+        if goodness(np.exp(beliefs), labels, self.clusters) < 1:
+            return False
         sureness, believed = (part.cpu().numpy() for part in voted.max(1))
-        made = made_alike(
-            believed,
-            sureness,
-            self.labels,
-            lambda few: neighbors[torch.from_numpy(few).to(neighbors.device)].cpu().numpy(),
+        return (
+            made_alike(
+                believed,
+                sureness,
+                self.labels,
+                lambda few: neighbors[torch.from_numpy(few).to(neighbors.device)].cpu().numpy(),
+            )
+            >= CLEAR
         )
-        return made * goodness(np.exp(beliefs), labels, self.clusters) >= CLEAR
 
     def _weakness(self, without: Tensor) -> float:
         """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels.

@@ -114,3 +114,14 @@ def test_a_classifiers_label_has_next_to_no_say(kind: str, monkeypatch: pytest.M
     expected = (MADE_SAY, MADE_WEIGHT, 1.0) if kind == "classifier" else (HALF, 1.0, 0.0)
     assert (found.model.say, np.exp(found.model.log_weights[0]), found.made) == pytest.approx(expected)
     assert fit_noise(Witnesses.of(kept, labels, None), seed=0).made == 0
+
+
+def test_in_weak_features_nobody_is_held_for_a_classifier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beliefs that are right in six cases of ten are wrong alike among neighbours, whatever the labels."""
+    monkeypatch.setattr("scanmix_cli.evidence.fitting.goodness", lambda *of: 0.9)
+    labels, rows = labelled("classifier"), np.arange(IMAGES)
+    beliefs = np.full((IMAGES, CLASSES), 0.02)
+    beliefs[rows, TRUTH] = sure()
+    kept = Evidence.empty(IMAGES, CLASSES, beliefs=True)
+    kept.add(labels, [View(beliefs, -np.log(beliefs[rows, labels]), np.full(IMAGES, 0.5))])
+    assert fit_noise(Witnesses.of(kept, labels, NEIGHBORS), seed=0).made == 0
