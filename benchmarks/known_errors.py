@@ -144,11 +144,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if len(report) != len(data.labels):
         parser.error(f"{run} judges {len(report)} images instead of {len(data.labels)}")
     if given.record is not None:
-        name = f"{given.name} test part, its own labels, {summary['weights'] or 'from scratch'}, scanmix"
+        part = [f"{given.name} test part", "its own labels", summary["weights"] or "from scratch"]
+        part += [] if given.images is None else [f"the first {given.images} images"]
+        part += [f"seed {given.seed}"] if given.seed else []
         asked = [given.name, "--data", str(given.data), "--seed", str(given.seed), *options]
         asked += [] if given.images is None else ["--images", str(given.images)]
         found = confirmed(Judged.of_report(report, summary), data.errors)
-        put(given.record, [{"data": name} | found | origin(run, summary, "known_errors.py", asked)])
+        put(
+            given.record,
+            [{"data": ", ".join([*part, "scanmix"])} | found | origin(run, summary, "known_errors.py", asked)],
+        )
     rankings = {"scanmix": -pd.to_numeric(report["rank"]).to_numpy(np.float64)}
     rankings |= public_rankings(data.public, data.labels)
     if given.run is None:

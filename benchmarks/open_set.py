@@ -108,7 +108,7 @@ def figures(report: pd.DataFrame, kinds: np.ndarray) -> dict[str, Any]:
 def record(report: pd.DataFrame, summary: dict[str, Any], kinds: np.ndarray, found: dict[str, Any]) -> dict[str, Any]:
     """Of detection.json, without its origin: no label of an image of no known class is right; found: as `figures`."""
     said, wrong = Judged.of_report(report, summary), kinds != RIGHT_KIND
-    name = f"open set, {len(kinds)} images, {summary['weights'] or 'from scratch'}, scanmix"
+    name = f"open set, {len(kinds)} images, {summary['weights'] or 'from scratch'}, seed {summary['seed']}, scanmix"
     return {"data": name} | label_figures(said, wrong) | {"first": first(said, wrong), "open_set": found}
 
 

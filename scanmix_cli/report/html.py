@@ -119,12 +119,15 @@ def _data(
 
 
 def _curve(run: RunData) -> dict[str, Any] | None:
-    """Expected errors among the first k: knots for the plot, a few rows to read; None without labelled images."""
+    """Expected errors among the first k: knots for the plot, a few rows to read; None where not one label is expected
+    to be wrong, or none is known."""
     ranked = run.labelled().sort_values("rank", kind="stable")
     if ranked.empty:
         return None
     p_ranked = ranked["p_mislabeled"].to_numpy(np.float64)
     errors = expected_errors(p_ranked)
+    if round(errors[-1]) == 0:
+        return None
     count = len(ranked)
     knots = np.unique(np.concatenate([np.linspace(0, count, KNOTS).astype(int), np.arange(min(count, 100))]))
     start = max(min(int(run.summary["counts"]["label_issues"]), 100), min(count, 10))

@@ -86,6 +86,10 @@ def test_a_finished_run_becomes_a_record_of_its_set(
     assert found["command"].endswith(" --seed 0 --time-budget 9m")
     assert (found["device"], len(found["date"])) == ("a CPU", 10)
     assert "| mnist, scanmix | 0.583 |" in capsys.readouterr().out
+    known_errors.main([*options, "--images", "12", "--seed", "3"])
+    names = [one["data"] for one in json.loads(record.read_text())]
+    tried = "mnist test part, its own labels, from scratch, the first 12 images, seed 3, scanmix"
+    assert names == ["another", found["data"], tried]
     with pytest.raises(SystemExit):
         known_errors.main([*options, "--images", "9"])
     assert "judges 12 images instead of 9" in capsys.readouterr().err
@@ -120,10 +124,11 @@ def test_open_set_figures_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["p_mislabeled, wrong against right"] == 1.0
     assert found["no known class"] == {"label issues": 1.0, "outliers": 0.5, "drop": 0.5, "review": 0.5}
     report = report.assign(rank=["6", "5", "1", "2", "4", "3"], given_label="a", suggested_label="b")
-    rate = {"noise_rate": {"estimate": 0.5, "low": 0.4, "high": 0.6}, "noise_kind": "uniform", "weights": "lite"}
+    rate = {"noise_rate": {"estimate": 0.5, "low": 0.4, "high": 0.6}, "noise_kind": "uniform"}
+    rate |= {"weights": "lite", "seed": 2}
     record = open_set.record(report, rate, kinds, found)
     assert (record["data"], record["noise_rate"]) == (
-        "open set, 6 images, lite, scanmix",
+        "open set, 6 images, lite, seed 2, scanmix",
         pytest.approx(4 / 6, abs=1e-4),
     )
     assert (record["auroc"], record["f1_at_cut"], record["covered"], record["first"]) == (1.0, 1.0, False, {})

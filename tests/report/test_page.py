@@ -219,6 +219,15 @@ def test_a_run_without_any_label_has_a_page(tmp_path: Path) -> None:
     assert "How far to look" not in text
 
 
+def test_how_far_to_look_is_said_where_a_wrong_label_is_expected(tmp_path: Path) -> None:
+    run = make_page_run()
+    labelled = run.report["p_mislabeled"].notna()
+    for expected, said in ((0.4, False), (0.6, True)):
+        each = run.report["p_mislabeled"].where(~labelled, expected / labelled.sum())
+        text = page(tmp_path, replace(run, report=run.report.assign(p_mislabeled=each)))
+        assert ("How far to look" in text) == said
+
+
 def test_a_matrix_of_many_classes_gives_way_to_the_mix_ups(tmp_path: Path) -> None:
     run = make_page_run()
     classes = [f"class {k:02}" for k in range(40)]

@@ -78,6 +78,11 @@ def test_the_verdict_counts_one_and_none_correctly() -> None:
     assert verdict({"counts": one}, None) == ["1 image of 300 has a suspect label: 1 needs a look."]
     none = summary["counts"] | {"label_issues": 0}
     assert verdict({"counts": none}, None) == ["None of 300 labelled images has a suspect label."]
+    many = [verdict({"counts": none | {"labelled": n}}, None)[0] for n in (1, 1200)]
+    assert many == [
+        "None of 1 labelled image has a suspect label.",
+        "None of 1,200 labelled images has a suspect label.",
+    ]
     pair = {"true": "a\n", "given": "b", "p": 0.25}
     assert verdict({"counts": none}, pair)[1] == "The commonest mix-up: 25.0 % of “a\\n” are filed under “b”."
 

@@ -90,7 +90,8 @@ def verdict(summary: dict[str, Any], confusion: dict[str, Any] | None) -> list[s
         if (pure := summary.get("expected_precision")) is not None:
             sentences.append(f"Of these, {100 * pure:.0f} % are expected to be really wrong.")
     else:
-        sentences.append(f"None of {counted(counts['labelled'], 'labelled image')} has a suspect label.")
+        images = "image" if counts["labelled"] == 1 else "images"
+        sentences.append(f"None of {counts['labelled']:,} labelled {images} has a suspect label.")
     if confusion is not None:
         sentences.append(
             f"The commonest mix-up: {100 * confusion['p']:.1f} % of “{shown(confusion['true'])}” "
