@@ -251,33 +251,33 @@ class Teacher:
 
     def _find_out(self, neighbors: Tensor) -> None:
         """Whether wrong labels follow the image, by what the neighbours' votes alone make of them, how often votes are
-        passed on, as usual where they do, since the next neighbours foretell them best, wrong as they are, and whether
-        the probe is heard: less and less the better the neighbours are, which it does not learn from."""
+        passed on, as usual where they do, since the next neighbours foretell them best, wrong as they are, and further
+        where a classifier made them, so that wider regions outvote it, and whether the probe is heard: less and less
+        the better the neighbours are, which it does not learn from."""
         self.rounds = self.settings.rounds or USUAL
         rows = self._some_labelled(FOLLOWED)
         if self.settings.halved and len(rows):
             voted = believe([self._votes(neighbors)], self.prior, self._floor)
-            self.follows = from_writer(lambda: self._follow(voted, neighbors, rows))
+            self.follows, made = from_writer(lambda: self._follow(voted, neighbors, rows))
+            if made and not self.settings.rounds:
+                self.rounds = SETTLED
         if not self.settings.rounds and not self.follows:
             self.rounds = from_writer(lambda: best_rounds(self.given, self.images.labels, neighbors, self.prior))
         self.heard = self._is_worth_hearing(neighbors)
 
-    def _follow(self, voted: Tensor, neighbors: Tensor, rows: Tensor) -> bool:
+    def _follow(self, voted: Tensor, neighbors: Tensor, rows: Tensor) -> tuple[bool, bool]:
+        """Whether wrong labels follow the image, and whether a classifier made them, which good features alone tell."""
         beliefs, labels = voted[rows].log().double().cpu().numpy(), self.images.labels[rows].cpu().numpy()
-        if follows_image(beliefs, labels):
-            return True
+        follows = follows_image(beliefs, labels)
         if goodness(np.exp(beliefs), labels, self.clusters) < 1:
-            return False
+            return follows, False
+
+        def near(few: np.ndarray) -> np.ndarray:
+            return neighbors[torch.from_numpy(few).to(neighbors.device)].cpu().numpy()
+
         sureness, believed = (part.cpu().numpy() for part in voted.max(1))
-        return (
-            made_alike(
-                believed,
-                sureness,
-                self.labels,
-                lambda few: neighbors[torch.from_numpy(few).to(neighbors.device)].cpu().numpy(),
-            )
-            >= CLEAR
-        )
+        made = made_alike(believed, sureness, self.labels, near) >= CLEAR
+        return follows or made, made
 
     def _weakness(self, without: Tensor) -> float:
         """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels.

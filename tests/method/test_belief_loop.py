@@ -85,16 +85,22 @@ def test_it_is_asked_anew_whether_labels_follow_the_image(halved: bool, monkeypa
 
 
 @pytest.mark.parametrize(("made", "features", "expected"), [(0.6, 1.0, True), (0.6, 0.8, False), (0.4, 1.0, False)])
-def test_labels_that_a_classifier_made_follow_the_image_where_features_are_good(
-    made: float, features: float, expected: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("people", [False, True])
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_labels_that_a_classifier_made_follow_the_image_and_are_outvoted_from_further_away(
+    made: float, features: float, expected: bool, people: bool, rounds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(belief_loop, "follows_image", lambda *of: False)
+    """In good features alone; `people`: it is found out in the other way too."""
+    monkeypatch.setattr(belief_loop, "follows_image", lambda *of: people)
+    monkeypatch.setattr(belief_loop, "best_rounds", lambda *of: 1)
     monkeypatch.setattr(belief_loop, "goodness", lambda *of: features)
     asked = []
     monkeypatch.setattr(belief_loop, "made_alike", lambda *of: asked.append(of) or made)
-    teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, halved=True), 5, toy_context())
+    teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, halved=True, rounds=rounds), 5, toy_context())
     teacher.start(student())
-    assert teacher.follows == expected
+    assert teacher.follows == (expected or people)
+    found = belief_loop.SETTLED if expected else USUAL if people else 1
+    assert teacher.rounds == (rounds or found)
     if features < 1:
         assert not asked
         return
