@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scanmix_cli.evidence.alike_errors import CLEAR, made_alike
+from scanmix_cli.evidence.alike_errors import CLEAR
 from scanmix_cli.evidence.belief_worth import DOUBT, TILT, goodness, leaning, tilted, worth
 from scanmix_cli.evidence.image_noise import confusion, follows_image
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
@@ -59,7 +59,7 @@ def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
     full = (witnesses.full(rows), labels, doubt[rows])
     if witnesses.beliefs:
         good = goodness(np.exp(full[0][0]), labels, witnesses.clusters)
-        fitted = _fit_beliefs(full, good, _made(witnesses) if good == 1 else 0.0)
+        fitted = _fit_beliefs(full, good, witnesses.made_by_classifier() if good == 1 else 0.0)
         if not fitted.none_wrong:
             fitted = replace(fitted, plain=good * least_wrong(witnesses.mean, witnesses.labels, doubt))
     else:
@@ -150,13 +150,6 @@ def _fit_beliefs(plain: Data, good: float, made: float) -> Fitted:
     model = NoiseModel.of_confusion(confusion(softmax(weight * features[0]), labels), say, weight)
     half = _expected_rate(model, *data)
     return Fitted(model, True, half, float(np.hypot(fitted.rate_error, half - rate)), False, True, made=made)
-
-
-def _made(witnesses: Witnesses) -> float:
-    beliefs, near = witnesses.mean, witnesses.neighbors
-    if near is None:
-        return 0.0
-    return made_alike(beliefs.argmax(axis=1), beliefs.max(axis=1), witnesses.labels, near.__getitem__)
 
 
 def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:

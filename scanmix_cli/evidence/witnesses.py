@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scanmix_cli.evidence.alike_errors import made_alike
 from scanmix_cli.evidence.evidence import Evidence
 from scanmix_cli.evidence.scores import count_votes, others
 
@@ -90,6 +91,12 @@ class Witnesses:
         even = np.full_like(self.mean[rows], 1 / self.mean.shape[1])
         parts = [np.divide(part, s, out=even.copy(), where=s > 0) for part, s in zip(said, sums, strict=True)]
         return np.stack(parts).mean(axis=0)
+
+    def made_by_classifier(self) -> float:
+        """How clearly a classifier made the wrong labels, 0 to 1 (`alike_errors`); 0 without neighbours."""
+        if self.neighbors is None:
+            return 0.0
+        return made_alike(self.mean.argmax(axis=1), self.mean.max(axis=1), self.labels, self.neighbors.__getitem__)
 
     def ambiguity(self) -> np.ndarray:
         """float32 (N,) in -1..1, evenly spread: rank of the image by how unsure the networks were about it."""
