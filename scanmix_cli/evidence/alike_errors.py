@@ -12,6 +12,7 @@ import numpy as np
 
 from scanmix_cli.evidence.image_noise import LEAST_WRONG, MOST_PAIRED, enough
 from scanmix_cli.evidence.noise_model import TINY
+from scanmix_cli.evidence.scores import pair_counts, surer_half
 
 PEOPLE, MADE = 0.06, 0.11  # agreement up to which people may have erred, and from which a classifier has
 CLEAR = 0.5  # of the way between them, from where wrong labels are held to follow the image
@@ -29,18 +30,20 @@ def made_alike(
     believed int64 (N,) and sureness float (N,): the likeliest class and its probability; labels int64 (N,), -1 where
     unlabelled; near: the neighbours int64 (n, K) of rows int64 (n,), which are few of large sets.
     """
-    asked = _surer(believed, sureness, labels >= 0)
-    wrong = asked & (labels != believed)
-    if not asked.any():
+    known = np.flatnonzero(labels >= 0)
+    if not len(known):
         return 0.0
+    asked = known[surer_half(believed[known], sureness[known])]
+    rows = asked[labels[asked] != believed[asked]]
     own = 1 - float(sureness[asked].mean())  # errors of the beliefs, by their own account
-    if not enough(wrong.sum() / asked.sum(), int(asked.sum()), max(LEAST_WRONG, own)):
+    if not enough(len(rows) / len(asked), len(asked), max(LEAST_WRONG, own)):
         return 0.0
     classes = int(max(believed.max(initial=0), labels.max(initial=0))) + 1
-    seen = np.bincount(believed[wrong] * classes + labels[wrong], minlength=classes**2).reshape(classes, classes)
+    seen = pair_counts(believed[rows], labels[rows], classes)
     if seen.max(axis=1).sum() > MOST_PAIRED * seen.sum():
         return 0.0
-    rows = np.flatnonzero(wrong)
+    wrong = np.zeros(len(labels), bool)
+    wrong[rows] = True
     rows = rows[:: len(rows) // MOST + 1]
     found, error = agreement(believed, labels, wrong, rows, near(rows), by_chance(seen))
     return float(np.clip((found - SURE * error - PEOPLE) / (MADE - PEOPLE), 0, 1))
@@ -72,13 +75,3 @@ def agreement(
     share, expected = same.sum() / count.sum(), (chance[believed[rows]] * count).sum() / count.sum()
     error = np.sqrt(np.square(same - share * count).sum()) / count.sum()
     return float((share - expected) / (1 - expected + TINY)), float(error / (1 - expected + TINY))
-
-
-def _surer(believed: np.ndarray, sureness: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """bool (N,): labelled images above the median sureness of their class."""
-    chosen = np.zeros(len(believed), bool)
-    rows = np.flatnonzero(known)
-    rows = rows[np.argsort(believed[rows], kind="stable")]
-    for members in np.split(rows, np.flatnonzero(np.diff(believed[rows])) + 1) if len(rows) else []:
-        chosen[members] = sureness[members] >= np.median(sureness[members])
-    return chosen

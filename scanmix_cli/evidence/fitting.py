@@ -10,6 +10,7 @@ from scanmix_cli.evidence.image_noise import confusion, follows_image
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.plain_errors import least_wrong
+from scanmix_cli.evidence.scores import pair_counts
 from scanmix_cli.evidence.swapped import swapped
 from scanmix_cli.evidence.witnesses import Witnesses
 from scanmix_cli.streams import stream
@@ -192,7 +193,7 @@ def _refitted(model: NoiseModel, data: Data, steps: int) -> NoiseModel:
     rate = float(np.clip((chosen != labels).mean(), 0.01, 0.99))
     again = NoiseModel.even(len(features), classes, rate, model.stiffness, model.sloped, model.word, model.lean)
     if not model.alike:
-        seen = np.bincount(chosen * classes + labels, minlength=classes**2).reshape(classes, classes)
+        seen = pair_counts(chosen, labels, classes)
         again = replace(again, spread_logits=np.log(_evened(seen + 1.0, model.pairs)), pairs=model.pairs)
     return _best([start.fitted(*data, steps=steps) for start in (model, again)], data)
 

@@ -35,6 +35,19 @@ def sums_by_class(values: np.ndarray, labels: np.ndarray, classes: int) -> np.nd
     return members @ values
 
 
+def surer_half(chosen: np.ndarray, sureness: np.ndarray) -> np.ndarray:
+    """bool (n,): images no less sure than the median of their class; chosen int64 (n,), sureness float (n,)."""
+    sure, order = np.zeros(len(chosen), bool), np.argsort(chosen, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(chosen[order])) + 1) if len(chosen) else []:
+        sure[rows] = sureness[rows] >= np.median(sureness[rows])
+    return sure
+
+
+def pair_counts(chosen: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
+    """int64 (C, C): how many images of each chosen class int64 (n,) bear each label int64 (n,)."""
+    return np.bincount(chosen * classes + labels, minlength=classes**2).reshape(classes, classes)
+
+
 def support(labels: np.ndarray) -> np.ndarray:
     """float64 (N,) in 0..1: how far the model may be believed about an image, 1 - exp(-m / SUPPORT) with m images of
     its given class; labels int64 (N,), 0 where unlabelled (-1). From a handful of images a class cannot be learned."""

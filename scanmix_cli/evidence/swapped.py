@@ -9,6 +9,7 @@ import numpy as np
 
 from scanmix_cli.evidence.noise_matrix import PAIRWISE
 from scanmix_cli.evidence.noise_rate import Z
+from scanmix_cli.evidence.scores import pair_counts, surer_half
 
 CHANCE = 2.0  # times as often as the mean pair of classes, with 95 % confidence
 
@@ -19,12 +20,8 @@ def swapped(chosen: np.ndarray, labels: np.ndarray, doubt: np.ndarray, classes: 
 
     chosen int64 (n,): the first choice of the beliefs, labels int64 (n,), doubt float (n,).
     """
-    sure = np.zeros(len(labels), bool)
-    for k in range(classes):
-        rows = np.flatnonzero(chosen == k)
-        if len(rows):
-            sure[rows] = doubt[rows] <= np.median(doubt[rows])
-    seen = np.bincount(chosen[sure] * classes + labels[sure], minlength=classes**2).reshape(classes, classes)
+    sure = surer_half(chosen, -doubt)
+    seen = pair_counts(chosen[sure], labels[sure], classes)
     np.fill_diagonal(seen, 0)
     chance = seen.sum() / max(classes * (classes - 1), 1)
     pairs = (seen == seen.max(axis=1, keepdims=True)) & (seen - Z * np.sqrt(seen) > CHANCE * chance)

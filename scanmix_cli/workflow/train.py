@@ -5,7 +5,7 @@ import platform
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,14 +32,9 @@ from scanmix_cli.engine.parts import is_out_of_memory
 from scanmix_cli.engine.progress import Logged, Reporter, Silent
 from scanmix_cli.engine.run_folder import check_free, disk_told, opened_folder, point_latest
 from scanmix_cli.errors import RunError
-from scanmix_cli.evidence.projection import map_rows, project
 from scanmix_cli.evidence.store import EVIDENCE, save_evidence
 from scanmix_cli.evidence.verdicts import judge
 from scanmix_cli.files import write_toml
-from scanmix_cli.method.consistency import view_consistency
-from scanmix_cli.method.images import ImageSet, forward_all
-from scanmix_cli.method.methods import METHODS, Outcome
-from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.report.decided import apply_decisions
 from scanmix_cli.report.files import write_run_tables
@@ -48,14 +43,14 @@ from scanmix_cli.report.page.run_data import read_run
 from scanmix_cli.report.table import build_report
 from scanmix_cli.report.thumbnails import from_pixels, from_run
 from scanmix_cli.version import __version__
-from scanmix_cli.workflow.classifier import Classifier, make_classifier, save_classifier
+from scanmix_cli.workflow.classifier import Classifier, save_classifier
 from scanmix_cli.workflow.facts import facts_of
+from scanmix_cli.workflow.learning import Trained, learn
 from scanmix_cli.workflow.measured import decide_weights
 from scanmix_cli.workflow.outlook import describe_plan, device_name
 from scanmix_cli.workflow.plan import Plan, check_names, make_plan
 from scanmix_cli.workflow.request import Given, Request
 from scanmix_cli.workflow.reviewed import TrainingLabels, given_labels, read_reviewed
-from scanmix_cli.workflow.sets import make_sets
 from scanmix_cli.workflow.still import RowsOf
 from scanmix_cli.workflow.weights import choose_outside, load_encoder, weights_digest
 
@@ -199,43 +194,6 @@ def _kept_at_the_end(context: Context) -> Iterator[None]:
             f"{device_name(context.device)} ran out of memory in {context.place}; "
             "use a smaller --batch-size or --image-size, or --device cpu, with --overwrite"
         ) from None
-
-
-@dataclass(frozen=True)
-class Trained:
-    """The method's outcome for the readable training images (N); test accuracies, {} without a held-out part."""
-
-    outcome: Outcome
-    classifier: Classifier
-    embedding: tuple[np.ndarray, np.ndarray]  # images int64 (M,) among the N, and their places float32 (M, 2)
-    rows: np.ndarray  # int64 (N,): row of each image in the Samples table
-    given: TrainingLabels
-    test: dict[str, float]
-    consistency: np.ndarray  # float32 (N,) in 0..1: how far the networks say the same of an image and its mirror image
-
-
-def learn(samples: Samples, labels: TrainingLabels, pixels: Pixels, profile: Profile, context: Context) -> Trained:
-    """Run ScanMix on the readable training images that were not dropped."""
-    sets = make_sets(samples, labels, pixels, profile, context)
-    monitor = Monitor(sets.held_out)
-    outcome = METHODS["scanmix"](sets.images, sets.profile, monitor, context, sets.encoder)
-    embedding, test = _embed(outcome, sets.images, context), monitor.test(outcome.nets, context)
-    classifier = make_classifier(
-        sets.whole(outcome.nets), replace(profile, backbone=sets.whole_backbone), samples.classes
-    )
-    assert outcome.evidence is not None
-    said = torch.from_numpy(outcome.evidence.final_probability)
-    consistency = view_consistency(said, outcome.nets, sets.images, context).cpu().numpy()
-    return Trained(outcome, classifier, embedding, sets.rows, labels, test, consistency)
-
-
-def _embed(outcome: Outcome, images: ImageSet, context: Context) -> tuple[np.ndarray, np.ndarray]:
-    """Some of the images, and their places on a map of the first network's features."""
-    rows = map_rows(len(images), context.seed)
-    net = outcome.nets[0]
-    chosen = images.subset(torch.from_numpy(rows).to(context.device))
-    features = forward_all(net.features, net, chosen, context)
-    return rows, project(features.cpu().numpy(), context.seed)
 
 
 def conclude(

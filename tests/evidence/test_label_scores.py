@@ -130,3 +130,16 @@ def test_the_kind_of_noise_in_words() -> None:
     for wrong, kind in ((9, "hardly any"), (11, "pairwise")):  # of 10,000
         few = (10_000 - wrong) / 4 * np.eye(4) + wrong / 4 * np.roll(np.eye(4), 1, axis=1)
         assert noise_kind(few, uneven=True, sloped=False).startswith(kind)
+
+
+def test_the_surer_half_of_each_class_by_hand() -> None:
+    chosen, sureness = np.array([2, 0, 2, 0, 2, 0, 5]), np.array([0.9, 0.4, 0.5, 0.6, 0.7, 0.5, 0.1])
+    # class 0: .4, .6, .5; class 2: .9, .5, .7: the middle one belongs to the surer half; class 5 has one image
+    assert scores.surer_half(chosen, sureness).tolist() == [True, False, False, True, True, True, True]
+    assert scores.surer_half(np.zeros(4, int), np.array([0.1, 0.2, 0.3, 0.4])).tolist() == [False, False, True, True]
+    assert scores.surer_half(chosen[:0], sureness[:0]).tolist() == []
+
+
+def test_pair_counts_by_hand() -> None:
+    found = scores.pair_counts(np.array([0, 0, 1, 0]), np.array([1, 1, 0, 2]), 3)
+    assert found.tolist() == [[0, 2, 1], [1, 0, 0], [0, 0, 0]]

@@ -17,7 +17,7 @@ from scanmix_cli.report.choices import Choice
 from scanmix_cli.report.decisions import open_decisions, read_current
 from scanmix_cli.report.files import read_report
 from scanmix_cli.report.table import REPORT_COLUMNS
-from scanmix_cli.workflow import train as train_module
+from scanmix_cli.workflow import learning
 from scanmix_cli.workflow.reviewed import read_reviewed
 
 NAMES = ["blue/0.png", "blue/1.png", "red/2.png", "red/3.png", "red/4.png", "blue/5.png"]
@@ -112,14 +112,14 @@ def test_a_run_trains_on_the_decisions_and_carries_them_on(tmp_path: Path, monke
         Choice(1, names[1], "drop"),
         Choice(9, names[9], "keep"),
     )
-    trained: list[train_module.ImageSet] = []
-    scanmix = train_module.METHODS["scanmix"]
+    trained: list[learning.ImageSet] = []
+    scanmix = learning.METHODS["scanmix"]
 
-    def record(images: train_module.ImageSet, *others: Any) -> Any:
+    def record(images: learning.ImageSet, *others: Any) -> Any:
         trained.append(images)
         return scanmix(images, *others)
 
-    monkeypatch.setitem(train_module.METHODS, "scanmix", record)
+    monkeypatch.setitem(learning.METHODS, "scanmix", record)
     short = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "--no-html", "-q"]
     with pytest.raises(SystemExit) as ended:
         main(["train", "data", "--reviewed", "run", "--out", "again", *short])
