@@ -48,14 +48,15 @@ class Witnesses:
     def full(self, rows: np.ndarray) -> np.ndarray:
         """float32 (K, n, C) of the images `rows`: all that is known. Mean and final log-probabilities, the final ones
         only of networks that do not learn labels by heart; where there are neighbours, their given labels counted.
-        With a regression, (1, n, C): its log-probabilities and the networks' mean ones added up. Beliefs are (1, n, C)
-        by themselves: the neighbours have had their say in them."""
+        With a regression, (1, n, C): its log-probabilities, the networks' mean ones and those of the neighbours' votes
+        added up. Beliefs are (1, n, C) by themselves: the neighbours have had their say in them."""
         if self.beliefs:
             return _log(self.mean[rows])[None]
         if self.regression is not None:
-            # One witness of both: with a weight each, networks that were trained on the labels outvote a regression
-            # that explains those labels less well because it has not seen them.
-            return (_log(self.mean[rows]) + _log(self.regression[rows]))[None]
+            # One witness of all: with a weight each, networks that were trained on the labels outvote what explains
+            # those labels less well because it has not seen them.
+            said = _log(self.mean[rows]) + _log(self.regression[rows])
+            return (said if self.neighbors is None else said + _log(self.passed_on(rows)))[None]
         known = [_log(self.mean[rows])]
         if self.learned_by_heart is None:
             known.append(_log(self.final[rows]))
@@ -80,6 +81,20 @@ class Witnesses:
         """float32 (n, C): how many of the neighbours carry each label, the image itself left out."""
         assert self.neighbors is not None
         return count_votes(others(self.labels, self.neighbors, rows), self.mean.shape[1]).astype(np.float32)
+
+    def passed_on(self, rows: np.ndarray) -> np.ndarray:
+        """float32 (n, C): mean over the neighbours of what their own neighbours' given labels say, as shares, squared
+        and made shares again; even where nobody says anything. Few votes are vague, many times as many are less so,
+        and an image whose neighbours have it for theirs has one of these many itself."""
+        assert self.neighbors is not None
+        near, classes = self.neighbors[rows], self.mean.shape[1]
+        total = np.zeros((len(rows), classes), np.float32)
+        for column in near.T:
+            shares = self.votes(column) ** 2
+            sums = shares.sum(axis=1, keepdims=True)
+            total += np.divide(shares, sums, out=np.zeros_like(shares), where=(sums > 0) & (column != rows)[:, None])
+        sums = total.sum(axis=1, keepdims=True)
+        return np.divide(total, sums, out=np.full_like(total, 1 / classes), where=sums > 0)
 
     def opinion(self, rows: np.ndarray) -> np.ndarray:
         """float32 (n, C): mean of what the networks say of the images, of what is said of their neighbours, and of the

@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import check_grad
 
 from scanmix_cli.evidence.evidence import Evidence, View
-from scanmix_cli.evidence.fitting import FREE_CLASSES, Fitted, _spread_of_rate, fit_noise
+from scanmix_cli.evidence.fitting import Fitted, fit_noise
+from scanmix_cli.evidence.model_search import FREE_CLASSES, spread_of_rate
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.noise_rate import NoiseRate
 from scanmix_cli.evidence.verdicts import Verdicts, _cautious, judge
@@ -134,10 +135,10 @@ def test_of_good_witnesses_the_rate_is_known_nearly_as_well_as_a_share_of_cases(
     features = np.log(probabilities + 1e-4).astype(np.float32)[None]
     data = (features, labels, np.zeros(images))
     model = NoiseModel.even(1, CLASSES, rate, 1e5)
-    error, none_wrong = _spread_of_rate(model.fitted(*data, steps=50) if converged else model, data)
+    error, none_wrong = spread_of_rate(model.fitted(*data, steps=50) if converged else model, data)
     assert 0.9 <= error / np.sqrt(rate * (1 - rate) / images) <= 1.7
     assert not none_wrong
-    assert _spread_of_rate(NoiseModel.even(1, CLASSES, 1e-3, 1e5), (features, truth, np.zeros(images)))[1]
+    assert spread_of_rate(NoiseModel.even(1, CLASSES, 1e-3, 1e5), (features, truth, np.zeros(images)))[1]
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -59,10 +59,27 @@ def test_nothing_to_learn_from_gives_even_probabilities() -> None:
     assert (leave_one_out(features, np.array([-1, 0, -1]), 2, seed=0) == 0.5).all()
 
 
-def test_regression_and_networks_are_one_witness_of_the_verdicts() -> None:
-    mean = np.array([[0.8, 0.2], [0.5, 0.5]], np.float32)
-    loo = np.array([[0.25, 0.75], [0.9, 0.1]], np.float32)
-    witnesses = Witnesses(mean, mean, np.array([0, 1]), np.array([[1], [0]]), loo)
-    rows = np.arange(2)
-    assert witnesses.full(rows)[0] == pytest.approx(np.log(mean) + np.log(loo))
+def test_regression_networks_and_votes_are_one_witness_of_the_verdicts() -> None:
+    mean = np.array([[0.8, 0.2], [0.5, 0.5], [0.3, 0.7]], np.float32)
+    loo = np.array([[0.25, 0.75], [0.9, 0.1], [0.6, 0.4]], np.float32)
+    witnesses = Witnesses(mean, mean, np.array([0, 1, 1]), np.array([[1, 2], [0, 2], [0, 1]]), loo)
+    rows = np.arange(3)
+    voted = np.array([[0.5, 0.5], [0.25, 0.75], [0.25, 0.75]])  # each of image 1 and 2 hears 0 and 1, 0 hears 1 twice
+    assert witnesses.passed_on(rows) == pytest.approx(voted)
+    assert witnesses.full(rows)[0] == pytest.approx(np.log(mean) + np.log(loo) + np.log(voted), abs=1e-6)
     assert witnesses.around(rows)[0] == pytest.approx(np.log(loo))
+
+
+def test_votes_are_sharpened_before_they_are_passed_on() -> None:
+    even = np.full((4, 2), 0.5, np.float32)
+    witnesses = Witnesses(even, even, np.array([0, 0, 1, -1]), np.array([[3, 0, 0], [0, 1, 2], [2, 2, 0], [0, 1, 2]]))
+    # Image 3 hears two votes for class 0 and one for class 1, 4 / 5 and 1 / 5 once squared; nobody hears itself.
+    assert witnesses.passed_on(np.array([0])) == pytest.approx(np.array([[0.8, 0.2]]))
+    # Of the neighbours of image 1, 2 alone has something to say: it hears 0.
+    assert witnesses.passed_on(np.array([1])) == pytest.approx(np.array([[1.0, 0.0]]))
+
+
+def test_where_nobody_votes_the_votes_are_even() -> None:
+    even = np.full((2, 4), 0.25, np.float32)
+    silent = Witnesses(even, even, np.array([-1, -1]), np.array([[1], [0]]))
+    assert silent.passed_on(np.arange(2)) == pytest.approx(np.full((2, 4), 0.25))

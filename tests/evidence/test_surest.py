@@ -1,0 +1,102 @@
+"""The most labels that can be wrong, by the surest images."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from scanmix_cli.evidence.fitting import fit_noise
+from scanmix_cli.evidence.noise_model import softmax
+from scanmix_cli.evidence.surest import LEVEL, TIMES, most_wrong
+from scanmix_cli.evidence.witnesses import Witnesses
+
+
+def said(images: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities (N, 2) of a classifier, evenly spread from sure to unsure, and what it says."""
+    rng = np.random.default_rng(seed)
+    sure = rng.permutation(np.linspace(0.5, 1, images, endpoint=False))
+    chosen = rng.integers(0, 2, images)
+    probabilities = np.where(np.arange(2) == chosen[:, None], sure[:, None], 1 - sure[:, None])
+    return probabilities, chosen
+
+
+def upper(wrong: int, count: int) -> float:
+    """Clopper and Pearson's upper end, by the quantile of the beta distribution."""
+    return float(beta.ppf(1 - (1 - LEVEL) / 2, wrong + 1, count - wrong))
+
+
+def test_the_surest_tenth_of_each_class_is_counted() -> None:
+    probabilities = np.array([[0.9, 0.1]] * 10 + [[0.4, 0.6]] * 20, float)
+    probabilities[3], probabilities[17], probabilities[25] = (0.95, 0.05), (0.2, 0.8), (0.3, 0.7)
+    labels = np.array([0] * 10 + [1] * 20)
+    assert most_wrong(probabilities, labels) == pytest.approx(min(TIMES * upper(0, 3), 1))
+    labels[25] = 0  # the second surest of the second class
+    labels[0] = 1  # not the surest of the first
+    one = most_wrong(probabilities, labels)
+    assert one == min(TIMES * upper(1, 3), 1)
+    labels[25] = 1
+    assert most_wrong(np.tile(probabilities, (40, 1)), np.tile(labels, 40)) == pytest.approx(TIMES * upper(0, 120))
+
+
+def test_a_fraction_of_an_image_counts_as_one() -> None:
+    probabilities, labels = np.array([[0.9, 0.1], [0.8, 0.2]] * 100), np.zeros(200, int)
+    labels[1] = 1
+    assert most_wrong(probabilities[:101], labels[:101]) == pytest.approx(TIMES * upper(0, 11))
+
+
+def test_unlabelled_images_are_not_counted() -> None:
+    probabilities, labels = said(4000)
+    without = labels.copy()
+    without[probabilities.max(1) > 0.95] = -1  # the surest tenth: the next ones are asked
+    assert most_wrong(probabilities, without) == pytest.approx(TIMES * upper(0, 360), rel=0.02)
+    assert most_wrong(probabilities, np.full(4000, -1)) == 1.0
+
+
+def test_doubts_of_features_set_no_limit_and_wrong_labels_do() -> None:
+    probabilities, chosen = said(10_000)
+    doubted = np.where(probabilities.max(1) < 0.7, 1 - chosen, chosen)
+    assert most_wrong(probabilities, doubted) < 0.01
+    wrong = np.random.default_rng(1).random(10_000) < 0.3
+    assert most_wrong(probabilities, np.where(wrong, 1 - chosen, chosen)) > 0.7
+
+
+def overconfident(images: int, seed: int) -> tuple[Witnesses, np.ndarray]:
+    """Right labels of two pairs of classes, and features that tell each pair from the other, but not within: their odds
+    there are right in the second pair and three times too large in the first."""
+    rng = np.random.default_rng(seed)
+    pair, odds = rng.integers(0, 2, images), rng.normal(0, 4, images)
+    truth = 2 * pair + (rng.random(images) < 1 / (1 + np.exp(-odds)))
+    stated, logits = odds * np.where(pair == 0, 3.0, 1.0), np.full((images, 4), -9.0)
+    rows = np.arange(images)
+    logits[rows, 2 * pair], logits[rows, 2 * pair + 1] = -stated / 2, stated / 2
+    regression = softmax(logits).astype(np.float32)
+    return Witnesses(regression, regression, truth, None, regression), truth
+
+
+def test_features_that_confuse_two_classes_accuse_fewer_right_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    witnesses, truth = overconfident(6000, 0)
+    limit = most_wrong(witnesses.regression, truth)
+    assert (witnesses.regression.argmax(1) != truth).mean() > 0.1 > 3 * limit
+    limited = fit_noise(witnesses, 0)
+    monkeypatch.setattr("scanmix_cli.evidence.fitting.most_wrong", lambda *of: 1.0)
+    unlimited = fit_noise(witnesses, 0)
+    assert limited.rate == limit < 0.6 * unlimited.rate
+    gap = (unlimited.rate - limit) / 2
+    assert limited.rate_error == pytest.approx(np.hypot(unlimited.rate_error, gap))
+    rows = np.arange(6000)
+    accused = [
+        fitted.model.explain(witnesses.full(rows), truth, witnesses.ambiguity())[2] for fitted in (limited, unlimited)
+    ]
+    shares = [1 - posterior[rows, truth].mean() for posterior in accused]
+    assert shares[0] < 0.6 * shares[1]
+
+
+def test_the_limit_leaves_wrong_labels_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    witnesses, truth = overconfident(6000, 1)
+    rng = np.random.default_rng(2)
+    wrong = rng.random(6000) < 0.3
+    noisy = replace(witnesses, labels=np.where(wrong, (truth + rng.integers(1, 4, 6000)) % 4, truth))
+    limited = fit_noise(noisy, 0)
+    monkeypatch.setattr("scanmix_cli.evidence.fitting.most_wrong", lambda *of: 1.0)
+    assert limited.rate == fit_noise(noisy, 0).rate == pytest.approx(wrong.mean(), abs=0.04)
