@@ -85,11 +85,21 @@ def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted
 
     Networks that learned the labels by heart say nothing about how many are wrong; there the loss mixture's rate is
     taken, and doubted. Features that stand still confuse the same classes every time, which passes for a regular
-    confusion of labels, but not on the images that they are surest of: those set a limit (`surest`).
+    confusion of labels, but not on the images that they are surest of. If more labels seem wrong than those allow
+    (`surest`), the classes are all alike.
     """
+    around = (witnesses.around(rows), *full[1:])
+    even = first_fit(*around)
+    fitted = _read(witnesses, rows, full, around, refitted(with_freedom(even, around), around, LAST))
+    still = witnesses.regression
+    if still is None or fitted.rate <= most_wrong(still, witnesses.labels):
+        return fitted
+    return _read(witnesses, rows, full, around, refitted(even, around, LAST))
+
+
+def _read(witnesses: Witnesses, rows: np.ndarray, full: Data, around: Data, loose: NoiseModel) -> Fitted:
+    """The three readings with the freedom that `loose` has, which is the first of them, fitted to `around`."""
     _, labels, ambiguity = full
-    around = (witnesses.around(rows), labels, ambiguity)
-    loose = refitted(with_freedom(first_fit(*around), around), around, LAST)
     sharp = NoiseModel.even(len(full[0]), len(loose.bias), 0.5, loose.stiffness, loose.sloped)
     sharp = likeliest([refitted(sharp, full, 100), refitted(replace(sharp, level=-2.0), full, 100)], full)
     readings = [(expected_rate(loose, *around), loose, around), (expected_rate(sharp, *full), sharp, full)]
@@ -102,16 +112,13 @@ def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted
     rate, model, data = readings[0]
     error, none_wrong = spread_of_rate(model, data)
     error = float(np.hypot(error, (rate - readings[1][0]) / 2))
-    most = 1.0 if witnesses.regression is None else most_wrong(witnesses.regression, witnesses.labels)
-    if rate > most:
-        rate, error = most, float(np.hypot(error, (rate - most) / 2))
     if model.stiffness > loose.stiffness:
         model = loose.at_rate(rate, around[0], ambiguity)  # the classes' own noise, at the rate found
     final = replace(sharp, level=model.level, slope=model.slope, shift=model.shift, spread_logits=model.spread_logits)
     final = final.fitted(*full, steps=80, noise=False)
     if witnesses.learned_by_heart is None:
         # the witnesses have been trained on the labels, so their own rate is too low
-        final = settled(final, min((rate + expected_rate(final, *full)) / 2, most), full)
+        final = settled(final, (rate + expected_rate(final, *full)) / 2, full)
     else:
         rate = witnesses.learned_by_heart
         final, error, none_wrong = settled(final, rate, full), UNKNOWN * rate, False
