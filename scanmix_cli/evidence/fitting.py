@@ -22,7 +22,7 @@ from scanmix_cli.evidence.model_search import (
 )
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
 from scanmix_cli.evidence.plain_errors import least_wrong
-from scanmix_cli.evidence.surest import most_wrong
+from scanmix_cli.evidence.surest import TIMES, wrong_at_surest
 from scanmix_cli.evidence.swapped import swapped
 from scanmix_cli.evidence.witnesses import Witnesses
 from scanmix_cli.streams import stream
@@ -47,7 +47,7 @@ class Fitted:
     none_wrong: bool  # that no label is wrong explains the labels as well
     follows_image: bool = False  # doubtful images are labelled wrong more often
     tilt: float = 0.0  # by which beliefs about doubtful images count less, `belief_worth.tilted`
-    plain: float = 0.0  # `plain_errors.least_wrong`: so many labels are wrong whatever beliefs are worth
+    plain: float = 0.0  # `least_wrong`, `wrong_at_surest`: so many labels are wrong whatever doubts are worth
     made: float = 0.0  # `alike_errors.made_alike`: how clearly a classifier made the wrong labels
 
 
@@ -86,15 +86,17 @@ def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted
     Networks that learned the labels by heart say nothing about how many are wrong; there the loss mixture's rate is
     taken, and doubted. Features that stand still confuse the same classes every time, which passes for a regular
     confusion of labels, but not on the images that they are surest of. If more labels seem wrong than those allow
-    (`surest`), the classes are all alike.
+    (`surest`), the classes are all alike; and so many as they show are wrong.
     """
     around = (witnesses.around(rows), *full[1:])
     even = first_fit(*around)
     fitted = _read(witnesses, rows, full, around, refitted(with_freedom(even, around), around, LAST))
-    still = witnesses.regression
-    if still is None or fitted.rate <= most_wrong(still, witnesses.labels):
+    if witnesses.regression is None:
         return fitted
-    return _read(witnesses, rows, full, around, refitted(even, around, LAST))
+    least, most = wrong_at_surest(witnesses.regression, witnesses.labels)
+    if fitted.rate > TIMES * most:
+        fitted = _read(witnesses, rows, full, around, refitted(even, around, LAST))
+    return fitted if fitted.none_wrong else replace(fitted, plain=least)
 
 
 def _read(witnesses: Witnesses, rows: np.ndarray, full: Data, around: Data, loose: NoiseModel) -> Fitted:

@@ -199,7 +199,7 @@ def _cautious(p_mislabeled: np.ndarray, rate: NoiseRate, beliefs: bool, least: f
 
     Labels that may be nearly all right must be accused by more than the rate. Beliefs in weak features are vague about
     it at any rate, while for other witnesses a wide interval comes of what they agree on least. Not so where BACKED of
-    the estimate are wrong labels that no doubt of the beliefs explains, `least` of all labels.
+    the estimate are wrong labels that no doubt explains, `least` of all labels.
     """
     small = rate.low < DOUBTFUL and rate.estimate < 3 * DOUBTFUL
     doubtful = small or (beliefs and rate.low < rate.estimate / 3)

@@ -1,4 +1,4 @@
-"""The most labels that can be wrong, by the surest images."""
+"""How many labels are wrong, by the surest images."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from scipy.stats import beta
 
 from scanmix_cli.evidence.fitting import fit_noise
 from scanmix_cli.evidence.noise_model import softmax
-from scanmix_cli.evidence.surest import LEVEL, TIMES, most_wrong
+from scanmix_cli.evidence.surest import LEVEL, TIMES, wrong_at_surest
 from scanmix_cli.evidence.witnesses import Witnesses
 
 
@@ -21,44 +21,48 @@ def said(images: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return probabilities, chosen
 
 
-def upper(wrong: int, count: int) -> float:
-    """Clopper and Pearson's upper end, by the quantile of the beta distribution."""
-    return float(beta.ppf(1 - (1 - LEVEL) / 2, wrong + 1, count - wrong))
+def interval(wrong: int, count: int) -> tuple[float, float]:
+    """Clopper and Pearson's, by quantiles of the beta distribution."""
+    tail = (1 - LEVEL) / 2
+    low = float(beta.ppf(tail, wrong, count - wrong + 1)) if wrong else 0.0
+    return low, float(beta.ppf(1 - tail, wrong + 1, count - wrong))
 
 
 def test_the_surest_tenth_of_each_class_is_counted() -> None:
     probabilities = np.array([[0.9, 0.1]] * 10 + [[0.4, 0.6]] * 20, float)
     probabilities[3], probabilities[17], probabilities[25] = (0.95, 0.05), (0.2, 0.8), (0.3, 0.7)
     labels = np.array([0] * 10 + [1] * 20)
-    assert most_wrong(probabilities, labels) == pytest.approx(min(TIMES * upper(0, 3), 1))
+    assert wrong_at_surest(probabilities, labels) == pytest.approx(interval(0, 3))
     labels[25] = 0  # the second surest of the second class
     labels[0] = 1  # not the surest of the first
-    one = most_wrong(probabilities, labels)
-    assert one == min(TIMES * upper(1, 3), 1)
-    labels[25] = 1
-    assert most_wrong(np.tile(probabilities, (40, 1)), np.tile(labels, 40)) == pytest.approx(TIMES * upper(0, 120))
+    assert wrong_at_surest(probabilities, labels) == pytest.approx(interval(1, 3))
 
 
 def test_a_fraction_of_an_image_counts_as_one() -> None:
     probabilities, labels = np.array([[0.9, 0.1], [0.8, 0.2]] * 100), np.zeros(200, int)
     labels[1] = 1
-    assert most_wrong(probabilities[:101], labels[:101]) == pytest.approx(TIMES * upper(0, 11))
+    assert wrong_at_surest(probabilities[:101], labels[:101]) == pytest.approx(interval(0, 11))
 
 
 def test_unlabelled_images_are_not_counted() -> None:
     probabilities, labels = said(4000)
-    without = labels.copy()
-    without[probabilities.max(1) > 0.95] = -1  # the surest tenth: the next ones are asked
-    assert most_wrong(probabilities, without) == pytest.approx(TIMES * upper(0, 360), rel=0.02)
-    assert most_wrong(probabilities, np.full(4000, -1)) == 1.0
+    labels = np.where(probabilities.max(1) > 0.97, 1 - labels, labels)
+    count = sum(int(np.ceil(0.1 * (labels == one).sum())) for one in (0, 1))
+    assert wrong_at_surest(probabilities, labels)[0] > 0.5
+    labels[probabilities.max(1) > 0.97] = -1  # the next ones are asked
+    low, high = wrong_at_surest(probabilities, labels)
+    assert low == 0
+    assert high == pytest.approx(interval(0, count)[1], rel=0.1)
+    assert wrong_at_surest(probabilities, np.full(4000, -1)) == (0.0, 1.0)
 
 
-def test_doubts_of_features_set_no_limit_and_wrong_labels_do() -> None:
+def test_doubts_of_features_say_nothing_there_and_wrong_labels_do() -> None:
     probabilities, chosen = said(10_000)
     doubted = np.where(probabilities.max(1) < 0.7, 1 - chosen, chosen)
-    assert most_wrong(probabilities, doubted) < 0.01
+    assert wrong_at_surest(probabilities, doubted)[1] < 0.005
     wrong = np.random.default_rng(1).random(10_000) < 0.3
-    assert most_wrong(probabilities, np.where(wrong, 1 - chosen, chosen)) > 0.7
+    low, high = wrong_at_surest(probabilities, np.where(wrong, 1 - chosen, chosen))
+    assert 0.26 < low < 0.3 < high < 0.34
 
 
 def overconfident(images: int, seed: int) -> tuple[Witnesses, np.ndarray]:
@@ -76,17 +80,18 @@ def overconfident(images: int, seed: int) -> tuple[Witnesses, np.ndarray]:
 
 def test_features_that_confuse_two_classes_accuse_no_right_label(monkeypatch: pytest.MonkeyPatch) -> None:
     witnesses, truth = overconfident(6000, 0)
-    limit = most_wrong(witnesses.regression, truth)
-    assert (witnesses.regression.argmax(1) != truth).mean() > 0.1 > 3 * limit
+    limit = TIMES * wrong_at_surest(witnesses.regression, truth)[1]
+    assert (witnesses.regression.argmax(1) != truth).mean() > 0.1 > 2 * limit
     limited = fit_noise(witnesses, 0)
-    monkeypatch.setattr("scanmix_cli.evidence.fitting.most_wrong", lambda *of: 1.0)
+    monkeypatch.setattr("scanmix_cli.evidence.fitting.wrong_at_surest", lambda *of: (0.0, 1.0))
     unlimited = fit_noise(witnesses, 0)
     assert unlimited.free
     assert not unlimited.none_wrong
-    assert unlimited.rate > 0.05 > 1.5 * limit
+    assert unlimited.rate > 0.05 > 1.1 * limit
     assert not limited.free
     assert limited.none_wrong
     assert limited.rate < 0.001
+    assert limited.plain == 0
     rows = np.arange(6000)
     posterior = limited.model.explain(witnesses.full(rows), truth, witnesses.ambiguity())[2]
     assert (1 - posterior[rows, truth] > 0.5).sum() == 0
@@ -98,5 +103,17 @@ def test_the_limit_leaves_wrong_labels_alone(monkeypatch: pytest.MonkeyPatch) ->
     wrong = rng.random(6000) < 0.3
     noisy = replace(witnesses, labels=np.where(wrong, (truth + rng.integers(1, 4, 6000)) % 4, truth))
     limited = fit_noise(noisy, 0)
-    monkeypatch.setattr("scanmix_cli.evidence.fitting.most_wrong", lambda *of: 1.0)
+    assert limited.plain == wrong_at_surest(noisy.regression, noisy.labels)[0] > 0.25
+    monkeypatch.setattr("scanmix_cli.evidence.fitting.wrong_at_surest", lambda *of: (0.0, 1.0))
     assert limited.rate == fit_noise(noisy, 0).rate == pytest.approx(wrong.mean(), abs=0.04)
+
+
+@pytest.mark.parametrize(("part", "free"), [(0.36, True), (0.3, False)])
+def test_labels_may_be_wrong_three_times_as_often_elsewhere(
+    part: float, free: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    witnesses, _ = overconfident(6000, 0)
+    monkeypatch.setattr("scanmix_cli.evidence.fitting.wrong_at_surest", lambda *of: (0.0, 1.0))
+    rate = fit_noise(witnesses, 0).rate
+    monkeypatch.setattr("scanmix_cli.evidence.fitting.wrong_at_surest", lambda *of: (0.0, part * rate))
+    assert fit_noise(witnesses, 0).free == free
