@@ -32,6 +32,7 @@ UNKNOWN = 0.3  # standard error, as a share, of a rate that the loss mixture or 
 HIT_MORE = 0.5  # slope from which doubtful images are said to be hit more often: e times the odds of the surest
 RAISED = 3.0  # the odds of a wrong label, at most, by the neighbours' given labels alone
 LAST = 150  # steps of a fit whose freedom is settled
+BACKED = 0.5  # share of the estimate from which plain errors vouch for it
 HALF = 0.5  # exponent of the confusion of classes where wrong labels follow the image
 MADE_SAY, MADE_WEIGHT = 0.1, 1.15  # the same where a classifier made them, and the weight of the beliefs there
 
@@ -86,7 +87,7 @@ def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted
     Networks that learned the labels by heart say nothing about how many are wrong; there the loss mixture's rate is
     taken, and doubted. Features that stand still confuse the same classes every time, which passes for a regular
     confusion of labels, but not on the images that they are surest of. If more labels seem wrong than those allow
-    (`surest`), the classes are all alike; and so many as they show are wrong.
+    (`surest`), the classes are all alike; and so many as they show are wrong, whatever a vaguer witness explains.
     """
     around = (witnesses.around(rows), *full[1:])
     even = first_fit(*around)
@@ -96,7 +97,9 @@ def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted
     least, most = wrong_at_surest(witnesses.regression, witnesses.labels)
     if fitted.rate > TIMES * most:
         fitted = _read(witnesses, rows, full, around, refitted(even, around, LAST))
-    return fitted if fitted.none_wrong else replace(fitted, plain=least)
+    if fitted.none_wrong and least < BACKED * fitted.rate:
+        return fitted
+    return replace(fitted, plain=least, none_wrong=False)
 
 
 def _read(witnesses: Witnesses, rows: np.ndarray, full: Data, around: Data, loose: NoiseModel) -> Fitted:

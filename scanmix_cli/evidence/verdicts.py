@@ -10,7 +10,7 @@ from scanmix_cli.evidence.alike_errors import CLEAR
 from scanmix_cli.evidence.belief_worth import tilted
 from scanmix_cli.evidence.class_quality import ClassSums, Overlap, two_classes
 from scanmix_cli.evidence.evidence import Evidence
-from scanmix_cli.evidence.fitting import Fitted, fit_noise
+from scanmix_cli.evidence.fitting import BACKED, Fitted, fit_noise
 from scanmix_cli.evidence.noise_matrix import Confusion, confusions, count_truth, noise_kind, noise_matrix
 from scanmix_cli.evidence.noise_rate import NoiseRate, class_noise_rates, error_of_model, estimate_noise_rate
 from scanmix_cli.evidence.witnesses import Witnesses
@@ -19,7 +19,6 @@ KEEP, RELABEL, REVIEW, DROP = "keep", "relabel", "review", "drop"
 SURE = 0.8  # probability of the suggested label from which it may be taken over without a look
 PRECISION = 0.8  # of the labels called an issue this share at least is expected to be wrong
 DOUBTFUL = 0.05  # below this share of wrong labels they may be nearly all right
-BACKED = 0.5  # share of the estimate from which plain errors vouch for it
 FEW = 0.1  # rate of wrong labels, at most, that is assumed of classes too small to be learned
 PAIRS = 20  # confusions kept
 
