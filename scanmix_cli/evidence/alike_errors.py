@@ -12,7 +12,7 @@ import numpy as np
 
 from scanmix_cli.evidence.image_noise import LEAST_WRONG, MOST_PAIRED, enough
 from scanmix_cli.evidence.noise_model import TINY
-from scanmix_cli.evidence.scores import pair_counts, surer_half
+from scanmix_cli.evidence.scores import pair_counts, surest
 
 PEOPLE, MADE = 0.06, 0.11  # agreement up to which people may have erred, and from which a classifier has
 CLEAR = 0.5  # of the way between them, from where wrong labels are held to follow the image
@@ -33,7 +33,7 @@ def made_alike(
     known = np.flatnonzero(labels >= 0)
     if not len(known):
         return 0.0
-    asked = known[surer_half(believed[known], sureness[known])]
+    asked = known[surest(believed[known], sureness[known])]
     rows = asked[labels[asked] != believed[asked]]
     own = 1 - float(sureness[asked].mean())  # errors of the beliefs, by their own account
     if not enough(len(rows) / len(asked), len(asked), max(LEAST_WRONG, own)):

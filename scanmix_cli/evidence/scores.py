@@ -35,11 +35,12 @@ def sums_by_class(values: np.ndarray, labels: np.ndarray, classes: int) -> np.nd
     return members @ values
 
 
-def surer_half(chosen: np.ndarray, sureness: np.ndarray) -> np.ndarray:
-    """bool (n,): images no less sure than the median of their class; chosen int64 (n,), sureness float (n,)."""
+def surest(chosen: np.ndarray, sureness: np.ndarray, share: float = 0.5) -> np.ndarray:
+    """bool (n,): the surest `share` of the images of each class, and those that are as sure as the least sure of them;
+    chosen int64 (n,), sureness float (n,)."""
     sure, order = np.zeros(len(chosen), bool), np.argsort(chosen, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(chosen[order])) + 1) if len(chosen) else []:
-        sure[rows] = sureness[rows] >= np.median(sureness[rows])
+        sure[rows] = sureness[rows] >= np.quantile(sureness[rows], 1 - share)
     return sure
 
 

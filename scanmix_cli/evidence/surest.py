@@ -1,13 +1,16 @@
 """How many labels are wrong, at least and at most, by the images that a classifier is surest of.
 
 Where features cannot tell two classes, a classifier on them contradicts right labels, again and again in the same way.
-It does so where it is in doubt; wrong labels are among the surest images too. Of the surest tenth of each class some
-98 to 100 % were of that class, by features of outside weights; labels that people got wrong, or a classifier, were
-there up to three times as rare as elsewhere, and no more frequent (docs/verdicts.md).
+It does so where it is in doubt; wrong labels are among the surest images too. By features of outside weights 98 to
+100 % of the surest tenth of each class were of that class. Even wrong labels were as frequent there as elsewhere, labels that
+people got wrong up to three times, those of another classifier six times as rare (docs/verdicts.md, where the constants
+were chosen).
 """
 
 import numpy as np
 from scipy.stats import binomtest
+
+from scanmix_cli.evidence.scores import surest
 
 TENTH = 0.1  # of the images of each predicted class
 TIMES = 3.0  # as often as among the surest ones may labels be wrong
@@ -24,10 +27,7 @@ def wrong_at_surest(probabilities: np.ndarray, labels: np.ndarray) -> tuple[floa
     if not len(rows):
         return 0.0, 1.0
     chosen, sureness = probabilities[rows].argmax(axis=1), probabilities[rows].max(axis=1)
-    order = np.lexsort((-sureness, chosen))  # by class, the surest first
-    _, starts, counts = np.unique(chosen[order], return_index=True, return_counts=True)
-    place = np.arange(len(order)) - np.repeat(starts, counts)
-    surest = order[place < np.repeat(np.ceil(TENTH * counts), counts)]
-    wrong = int((chosen[surest] != labels[rows[surest]]).sum())
-    interval = binomtest(wrong, len(surest)).proportion_ci(LEVEL)
+    asked = surest(chosen, sureness, TENTH)
+    wrong = int((chosen != labels[rows])[asked].sum())
+    interval = binomtest(wrong, int(asked.sum())).proportion_ci(LEVEL)
     return float(interval.low), float(interval.high)

@@ -9,7 +9,7 @@ import numpy as np
 
 from scanmix_cli.evidence.noise_matrix import PAIRWISE
 from scanmix_cli.evidence.noise_rate import Z
-from scanmix_cli.evidence.scores import pair_counts, surer_half
+from scanmix_cli.evidence.scores import pair_counts, surest
 
 CHANCE = 2.0  # times as often as the mean pair of classes, with 95 % confidence
 
@@ -20,7 +20,7 @@ def swapped(chosen: np.ndarray, labels: np.ndarray, doubt: np.ndarray, classes: 
 
     chosen int64 (n,): the first choice of the beliefs, labels int64 (n,), doubt float (n,).
     """
-    sure = surer_half(chosen, -doubt)
+    sure = surest(chosen, -doubt)
     seen = pair_counts(chosen[sure], labels[sure], classes)
     np.fill_diagonal(seen, 0)
     chance = seen.sum() / max(classes * (classes - 1), 1)

@@ -135,9 +135,17 @@ def test_the_kind_of_noise_in_words() -> None:
 def test_the_surer_half_of_each_class_by_hand() -> None:
     chosen, sureness = np.array([2, 0, 2, 0, 2, 0, 5]), np.array([0.9, 0.4, 0.5, 0.6, 0.7, 0.5, 0.1])
     # class 0: .4, .6, .5; class 2: .9, .5, .7: the middle one belongs to the surer half; class 5 has one image
-    assert scores.surer_half(chosen, sureness).tolist() == [True, False, False, True, True, True, True]
-    assert scores.surer_half(np.zeros(4, int), np.array([0.1, 0.2, 0.3, 0.4])).tolist() == [False, False, True, True]
-    assert scores.surer_half(chosen[:0], sureness[:0]).tolist() == []
+    assert scores.surest(chosen, sureness).tolist() == [True, False, False, True, True, True, True]
+    assert scores.surest(np.zeros(4, int), np.array([0.1, 0.2, 0.3, 0.4])).tolist() == [False, False, True, True]
+    assert scores.surest(chosen[:0], sureness[:0]).tolist() == []
+
+
+def test_of_a_tenth_that_is_no_whole_number_of_images_the_next_one_counts_and_so_do_ties() -> None:
+    rising = np.arange(12) / 12
+    assert np.flatnonzero(scores.surest(np.zeros(12, int), rising, 0.1)).tolist() == [10, 11]
+    assert np.flatnonzero(scores.surest(np.zeros(11, int), rising[:11], 0.1)).tolist() == [9, 10]
+    assert np.flatnonzero(scores.surest(np.zeros(10, int), rising[:10], 0.1)).tolist() == [9]
+    assert scores.surest(np.zeros(12, int), np.ones(12), 0.1).all()
 
 
 def test_pair_counts_by_hand() -> None:

@@ -39,10 +39,10 @@ def test_the_surest_tenth_of_each_class_is_counted() -> None:
     assert wrong_at_surest(probabilities, labels) == pytest.approx(interval(1, 3))
 
 
-def test_a_fraction_of_an_image_counts_as_one() -> None:
-    probabilities, labels = np.array([[0.9, 0.1], [0.8, 0.2]] * 100), np.zeros(200, int)
-    labels[1] = 1
-    assert wrong_at_surest(probabilities[:101], labels[:101]) == pytest.approx(interval(0, 11))
+def test_images_that_are_equally_sure_are_all_counted_wherever_they_stand() -> None:
+    probabilities, labels = np.array([[1.0, 0.0]] * 100), np.array([0] * 60 + [1] * 40)  # as folders are read
+    assert wrong_at_surest(probabilities, labels) == pytest.approx(interval(40, 100))
+    assert wrong_at_surest(probabilities, labels[::-1]) == pytest.approx(interval(40, 100))
 
 
 def test_unlabelled_images_are_not_counted() -> None:
