@@ -52,6 +52,8 @@ Made by `benchmarks/cifar10_table.py` from the cells that `scanmix bench` finish
 - `minutes` count all of a method's training, the pre-training that methods share in full for each; `budget` is the
   time each method had after it.
 - Published rows were measured on the canonical images with the papers' own budgets.
+- Settings of `fast` were chosen by accuracies on the test images in cells of this table (`../method.md`, "How settings
+  were chosen"), so its figures there lean to the kind side.
 """
 
 

@@ -47,6 +47,7 @@ FOLLOWED = 10_000  # images that tell whether wrong labels follow them
 SAMPLE = 20_000  # images that tell how far beliefs may be trusted
 SETTLED = 8  # rounds after which votes hardly change
 WIDER, REACH = 2, 8  # so many times the neighbours vote, where more than so many times their votes are needed
+HALF, QUARTER = 0.5, 0.25  # say of the confusion where wrong labels follow the image, and where a classifier made them
 LEARNED_FLOOR = 0.1  # of an even share: no opinion rules a class out further where a network learns from it
 
 
@@ -129,7 +130,7 @@ class Teacher:
         self.labels = images.labels.cpu().numpy()
         self.given = soft_labels(images.labels, images.classes)
         self.prior = class_prior(images.labels, images.classes)
-        self.follows = False  # whether wrong labels follow the image
+        self.say = 1.0  # exponent of the noise matrix, less where wrong labels follow the image
         self.rounds = settings.rounds or USUAL  # how often votes are passed on
         self.started = False
         self.clusters = 0.0  # how sure votes in the encoder's features are once they have settled
@@ -175,12 +176,17 @@ class Teacher:
         agree([without, posterior])  # images are drawn by it
         return Belief(told, without, posterior, neighbors)
 
-    def state_dict(self) -> dict[str, int]:
-        """What a checkpoint keeps; `start` makes the rest anew."""
-        return {"follows": self.follows, "rounds": self.rounds, "heard": self.heard}
+    @property
+    def follows(self) -> bool:
+        """Whether wrong labels follow the image."""
+        return self.say < 1
 
-    def load_state_dict(self, state: dict[str, int]) -> None:
-        self.follows, self.rounds, self.heard = bool(state["follows"]), state["rounds"], bool(state["heard"])
+    def state_dict(self) -> dict[str, float]:
+        """What a checkpoint keeps; `start` makes the rest anew."""
+        return {"say": self.say, "rounds": self.rounds, "heard": self.heard}
+
+    def load_state_dict(self, state: dict[str, float]) -> None:
+        self.say, self.rounds, self.heard = float(state["say"]), int(state["rounds"]), bool(state["heard"])
 
     def mine(self, features: Tensor) -> Tensor:
         """Neighbours int64 (N, K) of unit features (N, D), the image itself left out."""
@@ -242,9 +248,7 @@ class Teacher:
         matrix = noise_matrix(without, labels)
         if weakness:
             matrix = matrix.lerp(fitted_noise_matrix(without, labels), weakness)
-        if self.follows:
-            matrix = matrix.sqrt()
-        posterior = label_posterior(without, labels, matrix)
+        posterior = label_posterior(without, labels, matrix**self.say)
         if self.images.trusted is not None:
             posterior = torch.where(self.images.trusted.unsqueeze(1), self.given, posterior)
         return posterior
@@ -258,7 +262,8 @@ class Teacher:
         rows = self._some_labelled(FOLLOWED)
         if self.settings.halved and len(rows):
             voted = believe([self._votes(neighbors)], self.prior, self._floor)
-            self.follows, made = from_writer(lambda: self._follow(voted, neighbors, rows))
+            follows, made = from_writer(lambda: self._follow(voted, neighbors, rows))
+            self.say = QUARTER if made else HALF if follows else 1.0
             if made and not self.settings.rounds:
                 self.rounds = SETTLED
         if not self.settings.rounds and not self.follows:
@@ -276,8 +281,7 @@ class Teacher:
             return neighbors[torch.from_numpy(few).to(neighbors.device)].cpu().numpy()
 
         sureness, believed = (part.cpu().numpy() for part in voted.max(1))
-        made = made_alike(believed, sureness, self.labels, near) >= CLEAR
-        return follows or made, made
+        return follows, made_alike(believed, sureness, self.labels, near) >= CLEAR
 
     def _weakness(self, without: Tensor) -> float:
         """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels.

@@ -58,17 +58,18 @@ def test_same_seed_same_bytes() -> None:
     assert runs[0] == runs[1]
 
 
-def test_the_confusion_of_labels_that_follow_the_image_has_half_its_say() -> None:
+@pytest.mark.parametrize("say", [1.0, 0.5, 0.25])
+def test_the_confusion_of_labels_that_follow_the_image_has_less_say(say: float) -> None:
     without = torch.rand(96, 3, generator=torch.Generator().manual_seed(0)) + 0.1
     without /= without.sum(1, keepdim=True)
     chance = noise_matrix(without, CONTEXT_IMAGES.labels).T[CONTEXT_IMAGES.labels]
-    for found, exponent in ((True, 0.5), (False, 1.0)):
-        teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, halved=True), 5, toy_context())
-        teacher.load_state_dict({"follows": found, "rounds": 3, "heard": False})
-        expected = without * chance**exponent
-        expected /= expected.sum(1, keepdim=True)
-        known = CONTEXT_IMAGES.known
-        torch.testing.assert_close(teacher._with_label(without)[known], expected[known])
+    teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, halved=True), 5, toy_context())
+    teacher.load_state_dict({"say": say, "rounds": 3, "heard": False})
+    expected = without * chance**say
+    expected /= expected.sum(1, keepdim=True)
+    known = CONTEXT_IMAGES.known
+    torch.testing.assert_close(teacher._with_label(without)[known], expected[known])
+    assert teacher.follows == (say < 1)
 
 
 @pytest.mark.parametrize("halved", [True, False])
@@ -98,7 +99,7 @@ def test_labels_that_a_classifier_made_follow_the_image_and_are_outvoted_from_fu
     monkeypatch.setattr(belief_loop, "made_alike", lambda *of: asked.append(of) or made)
     teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, halved=True, rounds=rounds), 5, toy_context())
     teacher.start(student())
-    assert teacher.follows == (expected or people)
+    assert teacher.say == (0.25 if expected else 0.5 if people else 1)
     found = belief_loop.SETTLED if expected else USUAL if people else 1
     assert teacher.rounds == (rounds or found)
     if features < 1:
@@ -131,7 +132,7 @@ def test_votes_are_passed_on_as_hidden_labels_are_foretold_best(
     teacher.rounds = 1  # of an earlier epoch
     resumed = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
     resumed.load_state_dict(teacher.state_dict())
-    assert (resumed.rounds, resumed.follows) == (1, follows)
+    assert (resumed.rounds, resumed.say) == (1, 0.5 if follows else 1)
 
 
 def test_even_noise_does_not_follow_the_image() -> None:
