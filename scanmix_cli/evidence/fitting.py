@@ -63,7 +63,8 @@ def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
     full = (witnesses.full(rows), labels, doubt[rows])
     if witnesses.beliefs:
         good = goodness(np.exp(full[0][0]), labels, witnesses.clusters)
-        fitted = _fit_beliefs(full, good, witnesses.made_by_classifier() if good == 1 else 0.0)
+        most = wrong_at_surest(witnesses.mean, witnesses.labels)[1]
+        fitted = _fit_beliefs(full, good, witnesses.made_by_classifier() if good == 1 else 0.0, most)
         if not fitted.none_wrong:
             fitted = replace(fitted, plain=good * least_wrong(witnesses.mean, witnesses.labels, doubt))
     else:
@@ -130,7 +131,7 @@ def _read(witnesses: Witnesses, rows: np.ndarray, full: Data, around: Data, loos
     return Fitted(final, loose.stiffness < EVEN, rate, error, none_wrong, _hits_doubtful(loose))
 
 
-def _fit_beliefs(plain: Data, good: float, made: float) -> Fitted:
+def _fit_beliefs(plain: Data, good: float, made: float, most: float) -> Fitted:
     """Beliefs are taken at their word, for what it is worth (`belief_worth`): the image's own label had no part in
     them, and a sure classifier with wrong labels explains even noise no better than a vague one with right labels.
 
@@ -157,18 +158,26 @@ def _fit_beliefs(plain: Data, good: float, made: float) -> Fitted:
     pairs = swapped(features[0].argmax(axis=1), labels, plain[2], features.shape[2])
     freest = with_freedom(replace(middle, pairs=pairs), data)
     freed = [replace(one, stiffness=freest.stiffness, sloped=freest.sloped, pairs=pairs) for one in firsts]
-    fits = [refitted(model, data, LAST) for model in freed]
-    lower, rate, upper = (expected_rate(fit, *data) for fit in fits)
-    error, none_wrong = spread_of_rate(fits[1], data)
-    gap = max(abs(rate - lower), abs(upper - rate))
-    error, free = float(np.hypot(error, gap * (1 - good / 2))), fits[1].stiffness < EVEN
-    fitted = Fitted(fits[1], free, rate, error, none_wrong, _hits_doubtful(fits[1]), tilt)
-    if none_wrong or not follows:
+    fitted = _read_beliefs(freed, data, good, tilt)
+    if fitted.rate > TIMES * most and made < CLEAR:
+        return _read_beliefs(firsts, data, good, tilt)
+    if fitted.none_wrong or not follows:
         return fitted
     weight, say = 1 + made * (MADE_WEIGHT - 1), HALF + made * (MADE_SAY - HALF)
     model = NoiseModel.of_confusion(confusion(softmax(weight * features[0]), labels), say, weight)
     half = expected_rate(model, *data)
-    return Fitted(model, True, half, float(np.hypot(fitted.rate_error, half - rate)), False, True, made=made)
+    return Fitted(model, True, half, float(np.hypot(fitted.rate_error, half - fitted.rate)), False, True, made=made)
+
+
+def _read_beliefs(models: list[NoiseModel], data: Data, good: float, tilt: float) -> Fitted:
+    """The fit of the second model, which takes beliefs at their word, and its rate, whose error counts by how far the
+    rates of the others are from it."""
+    fits = [refitted(model, data, LAST) for model in models]
+    lower, rate, upper = (expected_rate(fit, *data) for fit in fits)
+    error, none_wrong = spread_of_rate(fits[1], data)
+    gap = max(abs(rate - lower), abs(upper - rate))
+    error, free = float(np.hypot(error, gap * (1 - good / 2))), fits[1].stiffness < EVEN
+    return Fitted(fits[1], free, rate, error, none_wrong, _hits_doubtful(fits[1]), tilt)
 
 
 def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:
