@@ -140,7 +140,8 @@ def _fit_beliefs(plain: Data, good: float, made: float, most: float) -> Fitted:
     and the confusion of classes half, and next to nothing where a classifier made them, for its label says no more
     of the image than the image does. Elsewhere those about doubtful images count less if that foretells the given
     labels clearly better: what beliefs are unsure of is their own doubt before it is a label's. So are the classes that
-    they confuse, where labels are `swapped` in pairs.
+    they confuse, where labels are `swapped` in pairs. If more labels seem wrong than the images allow that beliefs are
+    surest of, `most` of which are wrong (`surest`), and no classifier made them, the classes are all alike.
     """
     features, labels, _ = plain
     follows, word = made >= CLEAR or follows_image(features[0], labels), worth(good)

@@ -4,7 +4,7 @@ Where features cannot tell two classes, a classifier on them contradicts right l
 It does so where it is in doubt; wrong labels are among the surest images too. By features of outside weights 98 to
 100 % of the surest tenth of each class were of that class. Even wrong labels were as frequent there as elsewhere,
 labels that people got wrong up to three times, those of another classifier six times as rare (docs/verdicts.md, on
-whose sets the constants were chosen).
+whose sets the constants were chosen). So it is with beliefs of a trained network.
 """
 
 import numpy as np

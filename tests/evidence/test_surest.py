@@ -131,3 +131,31 @@ def test_a_vaguer_witness_does_not_explain_what_the_surest_images_contradict(mon
     unbacked = fit_noise(noisy, 0)
     assert unbacked.none_wrong
     assert unbacked.plain == 0
+
+
+def beliefs(images: int, seed: int) -> Witnesses:
+    """The same as vaguer beliefs of a loop, which are given more weight than they state."""
+    witnesses, truth = overconfident(images, seed)
+    shown = softmax(0.6 * np.log(witnesses.mean.astype(float) + 1e-9)).astype(np.float32)
+    return Witnesses(shown, shown, truth, None, beliefs=True)
+
+
+def test_beliefs_that_confuse_two_classes_accuse_no_right_label_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    witnesses = beliefs(6000, 0)
+    limited = fit_noise(witnesses, 0)
+    monkeypatch.setattr(fitting, "wrong_at_surest", lambda *of: (0.0, 1.0))
+    unlimited = fit_noise(witnesses, 0)
+    assert unlimited.free
+    assert unlimited.rate > 0.05 > TIMES * wrong_at_surest(witnesses.mean, witnesses.labels)[1]
+    assert not limited.free
+    assert limited.rate < 0.015
+    monkeypatch.setattr(fitting, "wrong_at_surest", lambda *of: (0.0, 1.01 * unlimited.rate / TIMES))
+    assert fit_noise(witnesses, 0).rate == unlimited.rate
+
+
+def test_a_classifier_may_be_wrong_elsewhere_as_often_as_it_likes(monkeypatch: pytest.MonkeyPatch) -> None:
+    witnesses = beliefs(6000, 0)
+    monkeypatch.setattr(Witnesses, "made_by_classifier", lambda _: 1.0)
+    fitted = fit_noise(witnesses, 0)
+    assert fitted.made == 1
+    assert fitted.rate > TIMES * wrong_at_surest(witnesses.mean, witnesses.labels)[1]
