@@ -124,8 +124,11 @@ def markdown(cells: list[dict[str, Any]]) -> str:
 
 def _facts(cells: list[dict[str, Any]]) -> str:
     """Images, code and ceilings of all cells."""
-    used = dict.fromkeys((cell["ceiling"], cell["ceiling_from"]) for cell in cells if cell["ceiling"] is not None)
-    lines = [f"- ceiling {percent(value)} %, {source}" for value, source in used]
+    used: dict[float, dict[str, None]] = {}
+    for cell in cells:
+        if cell["ceiling"] is not None:
+            used.setdefault(cell["ceiling"], {})[cell["ceiling_from"]] = None
+    lines = [f"- ceiling {percent(value)} %, {' or '.join(sources)}" for value, sources in used.items()]
     images = dict.fromkeys(f"- images: {cell['images']}, data fingerprint {cell['fingerprint']}" for cell in cells)
     code = dict.fromkeys(f"- PyTorch {cell['versions']['torch']}" for cell in cells)
     return "\n".join([*images, *code, *(lines or ["- no clean run and no ceiling given: no recovery"])]) + "\n"

@@ -20,7 +20,7 @@ from scanmix_cli.method.settings import Profile
 
 FOLDS = 5
 TRAININGS = FOLDS + 1
-MISSING = "the method cleanlab needs the package of that name: pip install scanmix-cli[bench]"
+MISSING = "the method cleanlab needs the package of that name: run `pip install '.[bench]'` in a checkout"
 
 
 def require_cleanlab() -> tuple[Any, Any]:

@@ -55,5 +55,5 @@ def listing_text(found: dict[str, Any]) -> str:
     lines.append(f"recipes: {', '.join(found['recipes'])}")
     lines.append(f"methods: {', '.join(found['methods'])}")
     missing = [f"{name} ({_EXTRAS[name]})" for name, there in found["extras"].items() if not there]
-    lines += [f"not installed: {', '.join(missing)}; pip install scanmix-cli[bench]"] if missing else []
+    lines += [f"not installed: {', '.join(missing)}; run `pip install '.[bench]'` in a checkout"] if missing else []
     return "\n".join(lines)

