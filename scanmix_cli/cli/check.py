@@ -9,7 +9,7 @@ import typer
 
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted
-from scanmix_cli.errors import DataError, SettingsError
+from scanmix_cli.errors import DataError
 from scanmix_cli.files import write_text
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ def check(
 
     Example: scanmix check photos --out bad_files.csv
     """
-    if out is not None and not out.parent.is_dir():
-        raise SettingsError(f"{out} cannot be written: there is no folder {out.parent}; name another file with --out")
     from scanmix_cli.cli.check_screen import show
     from scanmix_cli.cli.decoding import decoding_progress
     from scanmix_cli.data.cache import default_cache_dir
@@ -47,7 +45,10 @@ def check(
     from scanmix_cli.data.pixels import SCAN_SIZE, SKIP, load_pixels
     from scanmix_cli.data.sources import read_samples
     from scanmix_cli.workflow.facts import facts_of
+    from scanmix_cli.workflow.outputs import check_file
 
+    if out is not None:
+        check_file(out, (data, labels, test))
     try:
         with decoding_progress() as on_progress:
             samples = read_samples(
@@ -129,9 +130,11 @@ def _write_bad_files(out: Path, samples: "Samples", pixels: "Pixels") -> None:
 
     from scanmix_cli.data.decode import VALID
     from scanmix_cli.report.spreadsheet import csv_text
+    from scanmix_cli.workflow.outputs import make_room
 
     bad = np.flatnonzero(pixels.error_codes != VALID)
     names = samples.table["filename"].to_numpy()[bad]
     columns = {"filename": names, "error_code": pixels.error_codes[bad], "message": pixels.messages[bad]}
+    make_room(out)
     write_text(out, csv_text(pd.DataFrame(columns, dtype=object)))
     typer.echo(f"{counted(len(bad), 'unreadable file')} written to {out}", err=True)

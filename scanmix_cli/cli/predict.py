@@ -9,7 +9,6 @@ import typer
 
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted, printable
-from scanmix_cli.errors import SettingsError
 from scanmix_cli.files import write_text
 
 
@@ -33,14 +32,16 @@ def predict(
     """
     from scanmix_cli.report.export import records
     from scanmix_cli.report.spreadsheet import csv_text
+    from scanmix_cli.workflow.outputs import check_file, make_room
     from scanmix_cli.workflow.predict import predict as run_prediction  # imports PyTorch
     from scanmix_cli.workflow.predict import unreadable
 
-    if out is not None and not out.parent.is_dir():
-        raise SettingsError(f"{out} cannot be written: there is no folder {out.parent}; name another file with --out")
+    if out is not None:
+        check_file(out, images)
     table = run_prediction(run, images, top_k=top_k, device=device, network=network, views=views)
     bad = unreadable(table)
     if out is not None:
+        make_room(out)
         write_text(out, csv_text(table))
         typer.echo(f"{counted(len(table), 'row')} written to {out}", err=True)
     if as_json:

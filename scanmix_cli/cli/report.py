@@ -46,9 +46,11 @@ def report(
     from scanmix_cli.report.files import read_summary
     from scanmix_cli.report.places import image_paths
     from scanmix_cli.report.select import select
+    from scanmix_cli.workflow.outputs import check_file, make_room
 
     if out is not None:
         check_extension(out)
+        check_file(out)
     folder = latest_run() if run is None else resolve_run(run)
     whole, _ = read_decided_report(folder)
     summary = read_summary(folder)
@@ -65,6 +67,7 @@ def report(
     if out is not None:
         # the page shows the first rows only, so it wants the most suspect ones first
         ranked = rows.sort_values("rank", kind="stable") if everything else rows
+        make_room(out)
         export(rows, out, lambda path: _write_page(path, folder, ranked, top))
     if as_json:
         typer.echo(json.dumps(_answer(folder, out, rows, summary)))

@@ -93,7 +93,10 @@ def _tables(folder: Path, import_file: Path | None, export_file: Path | None, wh
     """Decisions from a CSV file, then to one."""
     from scanmix_cli.report.decisions import open_decisions
     from scanmix_cli.report.files import read_report
+    from scanmix_cli.workflow.outputs import check_file, make_room
 
+    if export_file is not None:
+        check_file(export_file, (import_file,), option="--export")
     names = read_report(folder)["filename"].tolist()
     with open_decisions(folder) as log:
         if import_file is not None:
@@ -103,6 +106,5 @@ def _tables(folder: Path, import_file: Path | None, export_file: Path | None, wh
                 told += f", {counted(done.foreign, 'row')} of no image of this run left out"
             typer.echo(f"{import_file}: {told}", err=True)
         if export_file is not None:
-            if not export_file.absolute().parent.is_dir():
-                raise SettingsError(f"{export_file} cannot be written: there is no such folder; name another --export")
+            make_room(export_file)
             typer.echo(f"{counted(log.export_csv(export_file), 'decision')} written to {export_file}", err=True)

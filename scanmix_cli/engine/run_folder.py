@@ -29,6 +29,25 @@ CONTENTS = {
 }
 
 
+_DECISIONS = "decisions.sqlite"  # with the endings of SQLite's own files beside it
+
+
+def run_that_owns(place: Path) -> Path | None:
+    """The run folder among those above `place` that uses this name, or the sub-folder it lies in, for itself."""
+    return next((folder for folder in place.parents if _is_own(place, folder) and _is_run(folder)), None)
+
+
+def _is_own(place: Path, folder: Path) -> bool:
+    name = place.relative_to(folder).parts[0]
+    return name in CONTENTS or name == LOCK or name.startswith(_DECISIONS)
+
+
+def _is_run(folder: Path) -> bool:
+    """Finished or begun; a folder of the user's may hold one file with such a name."""
+    signs = (("summary.json", "report.csv"), ("config.toml", "checkpoints"))
+    return any(all((folder / name).exists() for name in pair) for pair in signs)
+
+
 def choose_folder(out: Path | None, name: str) -> Path:
     """The folder asked for, or the first free `scanmix-runs/<name>-<n>`."""
     if out is not None:
@@ -65,7 +84,7 @@ def _check_contents(folder: Path, overwrite: bool, resume: bool) -> None:
         raise SettingsError(
             f"run folder {folder} exists already; use --overwrite to replace it, --resume to go on, or another --out"
         )
-    if any(name.startswith("decisions.sqlite") for name in entries):
+    if any(name.startswith(_DECISIONS) for name in entries):
         raise SettingsError(
             f"{folder} holds decisions about its images (decisions.sqlite), which are not overwritten; name another "
             f"folder with --out, and take the decisions along with --reviewed {folder}"

@@ -17,10 +17,8 @@ DECIMALS = 6
 
 
 def export(rows: pd.DataFrame, path: Path, write_page: Callable[[Path], None]) -> None:
-    """Write the rows; `write_page` makes the HTML page. Raises SettingsError for an unknown extension or folder."""
+    """Write the rows; `write_page` makes the HTML page. Raises SettingsError for an unknown extension."""
     check_extension(path)
-    if not path.parent.is_dir():
-        raise SettingsError(f"the folder {path.parent} of --out {path} does not exist: make it first")
     extension = path.suffix.lower()
     if extension == ".html":
         write_page(path)

@@ -269,12 +269,31 @@ def test_formats_and_litter_are_counted_by_kind(tmp_path: Path) -> None:
     }
 
 
-def test_out_in_a_folder_that_does_not_exist(troubled: Path, tmp_path: Path) -> None:
-    result = run(troubled, "--out", tmp_path / "no" / "bad.csv")
+def test_folders_above_the_table_of_bad_files_are_made(troubled: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "folder" / "bad.csv"
+    assert run(troubled, "--out", out).exit_code == 0
+    assert out.is_file()
+
+
+@pytest.mark.parametrize("option", ["DATA", "--labels", "--test"])
+def test_a_table_that_is_read_is_not_replaced(tmp_path: Path, option: str) -> None:
+    data = make_folder(tmp_path / "data", ["1.png", "2.png"])
+    table = write_table(tmp_path / "in.csv", "file_name,label\ndata/1.png,a\ndata/2.png,b\n")
+    given = [table] if option == "DATA" else [data, option, table]
+    before = table.read_bytes()
+    result = run(*given, "--out", table)
     assert isinstance(result.exception, SettingsError)
-    assert str(result.exception) == (
-        f"{tmp_path}/no/bad.csv cannot be written: there is no folder {tmp_path}/no; name another file with --out"
-    )
+    assert str(result.exception) == f"--out {table} is one of the files to read; name another file"
+    assert table.read_bytes() == before
+
+
+def test_a_picture_is_not_replaced(troubled: Path) -> None:
+    picture = troubled / "train" / "cat" / "1.png"
+    before = picture.read_bytes()
+    result = run(troubled, "--out", picture)
+    assert isinstance(result.exception, SettingsError)
+    assert str(result.exception) == f"--out {picture} is named like a picture, but a table is written; name it .csv"
+    assert picture.read_bytes() == before
 
 
 def test_help_starts_with_a_sentence_and_an_example() -> None:

@@ -193,12 +193,26 @@ def test_an_unknown_extension_names_the_known_ones(run_dir: Path) -> None:
     )
 
 
-def test_a_folder_that_does_not_exist(run_dir: Path, tmp_path: Path) -> None:
+def test_folders_above_the_file_are_made(run_dir: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new" / "folder" / "noisy.csv"
+    assert invoke("--run", run_dir, "--out", out).stderr == f"2 rows written to {out}\n"
+    assert out.is_file()
+
+
+@pytest.mark.parametrize("name", ["report.csv", "cleaned.csv", "summary.json", "report.html", "bad_files.csv"])
+def test_files_of_the_run_are_not_replaced(run_dir: Path, name: str) -> None:
+    before = {file: file.read_bytes() for file in run_dir.iterdir()}
     with pytest.raises(SettingsError) as error:
-        invoke("--run", run_dir, "--out", tmp_path / "no" / "noisy.csv")
+        invoke("--run", run_dir, "--out", run_dir / name)
     assert str(error.value) == (
-        f"the folder {tmp_path / 'no'} of --out {tmp_path / 'no' / 'noisy.csv'} does not exist: make it first"
+        f"--out {run_dir / name} belongs to the run in {run_dir}, which it would break; name another file"
     )
+    assert {file: file.read_bytes() for file in run_dir.iterdir()} == before
+
+
+def test_a_table_beside_them_may_be_written_again(run_dir: Path) -> None:
+    for _ in range(2):
+        assert invoke("--run", run_dir, "--out", run_dir / "noisy.csv").exit_code == 0
 
 
 def test_an_unknown_class_names_the_known_ones(run_dir: Path) -> None:

@@ -41,6 +41,19 @@ def test_decisions_go_from_one_run_to_another_as_a_table(tmp_path: Path, capsys:
     }
 
 
+def test_decisions_do_not_replace_what_they_come_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, table = write_review_run(tmp_path, 4, 4), tmp_path / "new" / "decisions.csv"
+    report = (run / "report.csv").read_bytes()
+    assert run_command("--run", run, "--export", run / "report.csv") == 2
+    assert capsys.readouterr().err == (
+        f"scanmix: --export {run}/report.csv belongs to the run in {run}, which it would break; name another file\n"
+    )
+    assert (run / "report.csv").read_bytes() == report
+    assert run_command("--run", run, "--export", table) == 0
+    assert run_command("--run", run, "--import", table, "--export", table) == 2
+    assert f"--export {table} is one of the files to read; name another file" in capsys.readouterr().err
+
+
 def test_a_taken_port_is_said_in_one_sentence() -> None:
     with bind(0) as taken:
         taken.listen()

@@ -64,11 +64,11 @@ def test_a_folder_and_files_in_the_order_given(place: Path, capsys: pytest.Captu
 
 
 def test_a_table_or_json_instead(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("run", "new", "--out", "preds.csv") == 0
+    assert run("run", "new", "--out", "made/preds.csv") == 0
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err == "6 rows written to preds.csv\n2 files could not be read: see error_code\n"
-    written = pd.read_csv("preds.csv", dtype=str, na_filter=False)
+    assert told.err == "6 rows written to made/preds.csv\n2 files could not be read: see error_code\n"
+    written = pd.read_csv("made/preds.csv", dtype=str, na_filter=False)
     assert run("run", "new", "--json") == 0
     answer = json.loads(capsys.readouterr().out)
     assert [row["filename"] for row in answer["predictions"]] == written["filename"].tolist()
@@ -98,7 +98,9 @@ def test_networks_and_views_change_the_probabilities_only(place: Path) -> None:
     [
         (["run", "new", "--network", "3"], "there is no network '3'; choose one of both, 1, 2"),
         (["new", "new"], "new holds no trained classifier; name the folder of a finished run"),
-        (["run", "new", "--out", "no/preds.csv"], "there is no folder no; name another file with --out"),
+        (["run", "new", "--out", "new/empty.png"], "new/empty.png is named like a picture, but a table is written"),
+        (["run", "new", "new/odd.dat", "--out", "new/odd.dat"], "--out new/odd.dat is one of the files to read; name"),
+        (["run", "new", "--out", "run/report.csv"], "which it would break; name another file"),
         (["run", "empty folder"], "empty folder holds no images; name image files or a folder of them"),
     ],
 )
@@ -106,6 +108,8 @@ def test_mistakes_are_one_sentence(
     place: Path, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (place / "empty folder").mkdir()
+    for name in ("new/odd.dat", "run/report.csv", "run/summary.json"):
+        (place / name).touch()
     assert run(*arguments) == 2
     told = capsys.readouterr()
     assert told.out == ""
