@@ -159,7 +159,10 @@ def train(
         config = config or out / "config.toml"
     request, given = read_request(config, chosen)
     from scanmix_cli.data.sources import read_samples
+    from scanmix_cli.workflow.outputs import check_folder
 
+    if out is not None and not resume:
+        check_folder(out, (data, test))
     samples = read_samples(
         data,
         labels=labels,

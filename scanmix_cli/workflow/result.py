@@ -16,6 +16,7 @@ from scanmix_cli.report.files import cleaned_labels, read_summary
 from scanmix_cli.report.runs import resolve_run
 from scanmix_cli.workflow.handoff import Export, export_run
 from scanmix_cli.workflow.log_reporter import LogReporter
+from scanmix_cli.workflow.outputs import check_folder
 from scanmix_cli.workflow.predict import predict
 from scanmix_cli.workflow.request import parse_duration, read_request
 from scanmix_cli.workflow.train import Destination, train
@@ -130,6 +131,8 @@ def clean(
     if isinstance(options.get("time_budget"), str):
         options["time_budget"] = parse_duration(options["time_budget"])
     request, _ = read_request(None, options)
+    if out is not None:
+        check_folder(Path(out), (Path(data), _path(test)))
     samples = read_samples(Path(data), labels=_path(labels), test=_path(test))
     folder = choose_folder(_path(out), samples.name)
     return Result(train(samples, request, Destination(folder, overwrite), LogReporter()).folder)

@@ -43,6 +43,8 @@ def test_api_errors_are_the_sentences_of_the_command(squares: Path) -> None:
         scanmix.clean(squares, epoch=3)
     with pytest.raises(SettingsError, match=r"^--time-budget 'soon' is no duration"):
         scanmix.clean(squares, time_budget="soon")
+    with pytest.raises(SettingsError, match=r"^--out data/run lies inside data, where its pictures would be taken for"):
+        scanmix.clean("data", out="data/run")
     with pytest.raises(DataError, match=r"^nothing is no run folder: name the folder of a finished run"):
         scanmix.load_run("nothing")
 

@@ -266,6 +266,17 @@ def test_overwrite_spares_a_folder_that_is_no_run(squares: Path, capsys: pytest.
     assert Path("photos/holiday.jpg").read_text() == "mine"
 
 
+@pytest.mark.parametrize("source", ["DATA", "--test"])
+def test_a_run_does_not_go_into_the_data(squares: Path, capsys: pytest.CaptureFixture[str], source: str) -> None:
+    data = [squares / "train"] if source == "DATA" else [squares / "test", "--test", squares / "train"]
+    assert run("train", *data, "--out", "data/train/run", *SHORT) == 2
+    assert capsys.readouterr().err == (
+        f"scanmix: --out data/train/run lies inside {squares / 'train'}, where its pictures would be taken for images "
+        "of a class; name a folder elsewhere\n"
+    )
+    assert not Path("data/train/run").exists()
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
