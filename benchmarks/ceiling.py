@@ -68,6 +68,7 @@ def main() -> None:
     reporter = make_reporter(False)
     bench = open_bench(request, reporter)
     if not options.out.exists():
+        options.out.parent.mkdir(parents=True, exist_ok=True)
         np.save(options.out, unseen(bench, options.epochs).astype(np.float32))
     reporter.close()
     probabilities, data, rows = np.load(options.out), bench.data, []

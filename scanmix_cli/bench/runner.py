@@ -70,7 +70,7 @@ def publish(bench: Bench) -> list[dict[str, Any]]:
 
 
 def open_bench(request: BenchRequest, reporter: Reporter) -> Bench:
-    """Read the data, choose the profile, make the results folder."""
+    """Read the data and choose the profile; nothing is written yet."""
     compute = choose_compute(request.device)
     data, profile = load_set(request, read_data(request), lambda facts: bench_profile(request, facts, compute))
     for method in request.methods:
@@ -80,18 +80,17 @@ def open_bench(request: BenchRequest, reporter: Reporter) -> Bench:
     for note in data.notes:
         reporter.message(note)
     reporter.message(f"images: {data.files}; data fingerprint {data.fingerprint}")
-    try:
-        request.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunError(f"{request.out} cannot be made ({error.strerror}); name another folder with --out") from None
     return Bench(request, data, profile, compute, reporter, CellStore(request.out))
 
 
 def save_labels(bench: Bench, given: NoisyLabels) -> Path:
-    """`labels/<noise>-<rate>-<recipe>-seed<k>.npy` in the results folder; says the rates and the hash."""
-    clean = bench.data.train.labels if bench.data.clean_known else None
-    path = bench.request.out / "labels" / f"{given.stem(clean)}.npy"
-    path.parent.mkdir(exist_ok=True)
+    """`labels/<noise>-<rate>-<recipe>-seed<k>.npy` in the results folder, made here; says the rates and the hash."""
+    clean, out = bench.data.train.labels if bench.data.clean_known else None, bench.request.out
+    path = out / "labels" / f"{given.stem(clean)}.npy"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"{out} cannot be made ({error.strerror}); name another folder with --out") from None
     write_file(path, lambda file: np.save(file, given.labels))
     nominal = "none" if given.rate is None else f"{given.rate:g}"
     realised = "unknown" if clean is None else f"{noise.realised_rate(clean, given.labels):.4f}"

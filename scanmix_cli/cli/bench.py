@@ -10,6 +10,7 @@ import typer
 
 from scanmix_cli.cli import options
 from scanmix_cli.errors import Interrupted, SettingsError
+from scanmix_cli.files import RUNS
 
 NOISE, RUN, OUTPUT = "Noise", "Methods and schedule", "Output"
 DEFAULT_DATA = Path("data")
@@ -156,14 +157,17 @@ def bench(
         raise SettingsError("name a data set, a folder or a table; scanmix bench --list shows the data sets")
     if rate is not None and level is not None and rate != level:
         raise SettingsError("--rate and --level are two words for one thing: give one of them")
-    folder = out or Path("scanmix-runs") / f"bench-{Path(name).name}"
+    folder = out or default_folder(name)
     if resume and not (folder / "cells").is_dir():
         raise SettingsError(f"{folder} holds no benchmark to resume: start it without --resume")
     from scanmix_cli.bench.request import BenchRequest  # imports PyTorch
     from scanmix_cli.bench.runner import run_bench
     from scanmix_cli.engine.progress import make_reporter
+    from scanmix_cli.workflow.outputs import check_folder
     from scanmix_cli.workflow.request import parse_duration
 
+    if out is not None:
+        check_folder(out, (Path(name), test))
     request = BenchRequest(
         target=name,
         out=folder,
@@ -205,6 +209,14 @@ def bench(
         typer.echo(json.dumps({"out": str(folder), "cells": cells}))
     else:
         typer.echo((folder / "results.md").read_text(encoding="utf-8"))
+
+
+def default_folder(name: str) -> Path:
+    """`scanmix-runs/bench-NAME`: a known data set by its name, data of the user's own as `train` names them."""
+    from scanmix_cli.bench.datasets import DATASETS
+    from scanmix_cli.data.sources import data_name
+
+    return RUNS / f"bench-{name if name in DATASETS else data_name(Path(name))}"
 
 
 def interrupted(folder: Path, arguments: list[str]) -> str:

@@ -62,7 +62,7 @@ def read_samples(
     if changed := sorted(new for name, new in names.items() if new != name):
         warnings.append(f"Class names that are no valid UTF-8, and what they are called: {quoted(changed)}.")
     return Samples(
-        name=_name(data),
+        name=data_name(data),
         root=root,
         # Plain objects: file names that are no valid Unicode have no place in pandas' own text type.
         table=pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}),
@@ -112,5 +112,6 @@ def _by_count(kinds: Counter[str]) -> dict[str, int]:
     return dict(sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _name(data: Path) -> str:
+def data_name(data: Path) -> str:
+    """What data are called in the names of runs: the folder's name, or the table's without its ending."""
     return data.resolve().name if data.is_dir() else data.stem

@@ -10,6 +10,7 @@ from toy_sets import write_cifar10, write_folder
 
 from scanmix_cli.bench import cifar, runner
 from scanmix_cli.cli.app import main
+from scanmix_cli.cli.bench import default_folder
 
 SETS = "cifar10, cifar100, red-mini-imagenet, webvision, clothing1m"
 METHODS = "cross-entropy, mixup, elr, scan, dividemix, pretrain+dividemix, scanmix, cleanlab"
@@ -113,6 +114,39 @@ def test_cleanlab_that_is_not_installed(
     code, _, error = run([str(data), "--methods", "cleanlab", "--out", str(tmp_path / "out"), "-q"], capsys)
     assert code == 2
     assert error == "scanmix: the method cleanlab needs the package of that name: run `pip install '.[bench]'` in a checkout\n"
+
+
+def test_no_folder_is_made_before_there_is_something_to_write(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_folder(tmp_path / "own", per_class=2, held_out=1)
+    code, _, error = run(["own", "--noise", "file:nosuch.npy", "--device", "cpu", "-q"], capsys)
+    assert (code, error) == (2, "scanmix: label file nosuch.npy does not exist: check the path\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["own"]
+
+
+def test_results_do_not_go_into_the_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = write_folder(tmp_path / "own", per_class=2, held_out=1)
+    assert run([str(data), "--out", str(data / "bench")], capsys) == (
+        2,
+        "",
+        f"scanmix: --out {data}/bench lies inside {data}, where its pictures would be taken for images of a class; "
+        "name a folder elsewhere\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("cifar10", "bench-cifar10"), ("own", "bench-own"), ("semi.csv", "bench-semi"), ("own/..", "bench-here")],
+)
+def test_the_results_folder_is_named_by_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, folder: str
+) -> None:
+    (tmp_path / "here" / "own").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    Path("cifar10").symlink_to("own")  # where a known data set lies does not change its name
+    assert default_folder(name) == Path("scanmix-runs") / folder
 
 
 def test_nothing_to_resume(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
