@@ -77,14 +77,14 @@ class Result:
 
     def predict(
         self,
-        images: Sequence[StrPath],
+        images: StrPath | Sequence[StrPath],
         top_k: int = 1,
         device: str = "auto",
         *,
         network: str = "both",
         views: int = 1,
     ) -> pd.DataFrame:
-        """Classify image files and the images in folders; columns as `scanmix predict` prints them.
+        """Classify an image file, the images in a folder, or several of both; columns as `scanmix predict` prints them.
 
         network: "both", "1" or "2"; views: test-time views an image, 1 to 10. Unreadable files get an error_code and no
         label.
@@ -93,7 +93,8 @@ class Result:
         >>> table.columns.tolist()
         ['filename', 'predicted_label', 'probability', 'label_2', 'probability_2', 'error_code']
         """
-        paths = [Path(image) for image in images]
+        named = [images] if isinstance(images, StrPath) else images
+        paths = [Path(image) for image in named]
         return predict(self.folder, paths, top_k=top_k, device=device, network=network, views=views)
 
     def export(self, to: str, out: StrPath, **options: Any) -> Export:

@@ -28,6 +28,8 @@ def test_clean_returns_the_run_and_says_nothing(
     image = next((squares / "test" / "red").iterdir())
     again = scanmix.load_run("scanmix-runs/latest").predict([image], device="cpu")
     assert again["filename"].tolist() == [str(image)]
+    for one in (image, str(image)):
+        assert result.predict(one, device="cpu").equals(again)
     held_out = result.report.set_index("filename")["predicted_label"]
     assert again["predicted_label"].tolist() == [held_out[image.relative_to(squares).as_posix()]]
 
