@@ -98,9 +98,14 @@ def write_run(run: Path, data: Path, names: list[str], suspects: int, rng: np.ra
     run.mkdir()
     write_text(run / "report.csv", csv_text(typed_table(columns, pd.RangeIndex(rows))))
     about = {"name": "synthetic", "root": str(data), "fingerprint": ""}
-    (run / "summary.json").write_text(
-        json.dumps({"run": str(run), "data": about, "classes": CLASSES}), encoding="utf-8"
-    )
+    summary = {
+        "run": str(run),
+        "data": about,
+        "classes": CLASSES,
+        "counts": {"rows": rows, "labelled": rows, "label_issues": rows},
+        "noise_rate": {"estimate": 0.5, "low": 0.4, "high": 0.6},
+    }
+    (run / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     np.savez_compressed(
         run / "evidence.npz",
         rows=np.arange(rows),

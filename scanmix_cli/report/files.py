@@ -11,6 +11,7 @@ import pandas as pd
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import TRAIN, Samples
+from scanmix_cli.data.wording import counted
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.noise_matrix import Confusion
 from scanmix_cli.evidence.noise_rate import LEVEL, NoiseRate
@@ -26,6 +27,12 @@ from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typ
 
 HARDEST = 10  # classes named as the hardest ones
 READ_AT_ONCE = 50_000  # rows of report.csv as text
+NEEDED = {  # of summary.json, by whatever reads a finished run
+    "classes": (),
+    "counts": ("rows", "labelled", "label_issues"),
+    "data": ("name", "root"),
+    "noise_rate": ("estimate", "low", "high"),
+}
 REPORT, CLEANED, BAD_FILES, SUMMARY, CONFIG = (
     "report.csv",
     "cleaned.csv",
@@ -179,7 +186,7 @@ def counts(report: pd.DataFrame) -> dict[str, int]:
 def read_report(run_dir: Path) -> pd.DataFrame:
     """report.csv of a run folder: text byte for byte ("01", "NA"), guarded cells restored, the index the row number.
 
-    Raises DataError where the folder holds no report or the file is none.
+    Raises DataError where the folder holds no report, the file is none, or rows of it are gone.
     """
     path = run_dir / REPORT
     if not path.is_file():
@@ -198,6 +205,12 @@ def read_report(run_dir: Path) -> pd.DataFrame:
     missing = [name for name in REPORT_COLUMNS if name not in parts[0]]
     if missing:
         raise DataError(f"{path} has no column `{missing[0]}`: it is no report of this version, so train again")
+    rows, written = sum(map(len, parts)), read_summary(run_dir)["counts"]["rows"]
+    if rows != written:
+        raise DataError(
+            f"{path} has {counted(rows, 'row')}, but {SUMMARY} counts {written}: put the whole file back, or run "
+            "`scanmix train DATA` again"
+        )
     return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
 
 
@@ -228,6 +241,13 @@ def read_summary(run_dir: Path) -> dict[str, Any]:
     """summary.json of a run folder; DataError where it is missing or broken."""
     path = run_dir / SUMMARY
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        summary = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read: name the folder of a finished run with `--run`") from error
+    for name, keys in NEEDED.items():
+        part = summary.get(name) if isinstance(summary, dict) else None
+        missing = [key for key in keys if key not in part] if isinstance(part, dict) else []
+        if not isinstance(part, dict if keys else list) or missing:
+            place = ".".join([name, *missing[:1]])
+            raise DataError(f"{path} is no summary of a run, without `{place}`: put the file back, or train again")
+    return summary

@@ -69,6 +69,7 @@ def make_run(base: Path) -> HandoffRun:
         "run": str(run.folder),
         "data": {"name": "data", "root": str(run.data)},
         "classes": list(CLASSES),
+        "counts": {"rows": len(ROWS), "labelled": 8, "label_issues": len(SUSPECTS)},
         "noise_rate": {"estimate": 0.3, "low": 0.1, "high": 0.5, "level": 0.9},
     }
     write_text(run.folder / "summary.json", json.dumps(summary))

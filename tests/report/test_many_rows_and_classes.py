@@ -1,5 +1,6 @@
 """Large runs: the report in blocks, the noise matrix as a list."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from report_run import Run
 
 from scanmix_cli.errors import DataError
 from scanmix_cli.report import files, matrix_file, spreadsheet
-from scanmix_cli.report.files import read_report
+from scanmix_cli.report.files import read_report, read_summary
 from scanmix_cli.report.matrix_file import NOISE_MATRIX, intervals_table, matrix_table, read_noise_matrix
 from scanmix_cli.report.page.sections import confusions
 from scanmix_cli.report.spreadsheet import csv_text, write_csv
@@ -29,6 +30,8 @@ def test_a_report_read_in_parts_is_the_same(run: Run, run_dir: Path, monkeypatch
     pd.testing.assert_frame_equal(read_report(run_dir), whole)
     lines = (run_dir / "report.csv").read_bytes().split(b"\n")
     (run_dir / "report.csv").write_bytes(lines[0] + b"\n")
+    summary = read_summary(run_dir)
+    (run_dir / "summary.json").write_text(json.dumps(summary | {"counts": summary["counts"] | {"rows": 0}}))
     assert len(read_report(run_dir)) == 0
 
 

@@ -1,8 +1,10 @@
 """What stands in a run folder, byte for byte."""
 
 import csv
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -170,6 +172,42 @@ def test_a_broken_summary_or_matrix_is_an_error(tmp_path: Path) -> None:
         read_summary(tmp_path)
     with pytest.raises(DataError, match=r"noise_matrix\.csv cannot be read: name the folder of a finished run"):
         read_noise_matrix(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"classes": None}, "classes"),
+        ({"counts": None}, "counts"),
+        ({"counts": {"rows": 10, "labelled": 7}}, "counts.label_issues"),
+        ({"data": {"name": "demo"}}, "data.root"),
+        ({"noise_rate": 0.1}, "noise_rate"),
+    ],
+)
+def test_a_summary_without_what_is_read_of_it_is_an_error(run_dir: Path, change: dict[str, Any], place: str) -> None:
+    summary = read_summary(run_dir) | change
+    (run_dir / "summary.json").write_text(json.dumps(summary))
+    with pytest.raises(DataError) as error:
+        read_summary(run_dir)
+    assert str(error.value) == (
+        f"{run_dir / 'summary.json'} is no summary of a run, without `{place}`: put the file back, or train again"
+    )
+
+
+def test_a_summary_that_is_a_list_is_an_error(run_dir: Path) -> None:
+    (run_dir / "summary.json").write_text("[1]")
+    with pytest.raises(DataError, match=r"summary\.json is no summary of a run, without `classes`: put the file back"):
+        read_summary(run_dir)
+
+
+def test_a_report_of_which_rows_are_gone_is_an_error(run_dir: Path) -> None:
+    path = run_dir / "report.csv"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]))
+    with pytest.raises(DataError) as error:
+        read_report(run_dir)
+    assert str(error.value) == (
+        f"{path} has 2 rows, but summary.json counts 10: put the whole file back, or run `scanmix train DATA` again"
+    )
 
 
 def test_settings_of_a_run(tmp_path: Path) -> None:

@@ -82,7 +82,13 @@ def write_review_run(
     )
     write_text(run / "report.csv", csv_text(report))
     data_entry = {"name": "wardrobe", "root": str(data), "fingerprint": "0" * 64}
-    summary = {"run": str(run), "data": data_entry, "classes": list(classes)}
+    summary = {
+        "run": str(run),
+        "data": data_entry,
+        "classes": list(classes),
+        "counts": {"rows": rows, "labelled": rows, "label_issues": suspects},
+        "noise_rate": {"estimate": 0.5, "low": 0.4, "high": 0.6},
+    }
     (run / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     np.savez_compressed(run / "evidence.npz", **_evidence(true, given, len(classes)))
     return run
