@@ -48,7 +48,7 @@ def _card(content: Content, splits: list[str]) -> str:
     classes = json.dumps(list(content.classes))
     return (
         f"---\nconfigs: {configs}\n---\n\nCleaned labels of the scanmix run {content.run}, as text. For class "
-        f'numbers in the run\'s order:\n\n    data.cast_column("label", datasets.ClassLabel(names={classes}))\n'
+        f'numbers in string order:\n\n    data.cast_column("label", datasets.ClassLabel(names={classes}))\n'
     )
 
 

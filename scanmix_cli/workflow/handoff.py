@@ -55,14 +55,14 @@ def export_run(
     require_apart(out, [path for path, code in zip(paths, report["error_code"], strict=True) if code == VALID])
     items = choose_items(report, paths, layout.only if only is None else only, min_confidence, decided)
     items = suited(items, layout)
-    name, classes = run.resolve().name, _all_classes(summary["classes"], items)
+    name = run.resolve().name
     with destination(out) as folder:
         if layout.folder_of is None:
-            content, gone = _with_values(run, name, classes, items, layout, device)
+            content, gone = _with_values(run, name, summary["classes"], items, layout, device)
             copied = 0
         else:
             placed = lay_pictures(items, folder, layout.folder_of, link)
-            content = content_of(name, classes, placed.items, placed.paths)
+            content = content_of(name, _all_classes(summary["classes"], items), placed.items, placed.paths)
             gone, copied = placed.gone, placed.copied_instead
         layout.write(folder, content)
         write_manifest(folder, content)
@@ -80,8 +80,8 @@ def export_onnx(run: Path, out: Path) -> Path:
 
 
 def _all_classes(classes: list[str], items: list[Item]) -> list[str]:
-    """The run's classes, then those that only decisions brought in."""
-    return [*classes, *sorted({item.label for item in items} - {*classes, ""})]
+    """The run's classes and those that only decisions brought in, in string order."""
+    return sorted({*classes, *(item.label for item in items)} - {""})
 
 
 def _with_values(

@@ -16,6 +16,8 @@ from torchvision.datasets import ImageFolder
 
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.export.formats import FORMATS
+from scanmix_cli.report.choices import Choice
+from scanmix_cli.report.decisions import open_decisions
 from scanmix_cli.workflow.handoff import export_run
 
 TRAIN_LABELS = {  # by row, for the rows of --only keep
@@ -93,6 +95,21 @@ def test_unlabelled_images_have_no_label_in_hf(finished: HandoffRun, tmp_path: P
     export_run(finished.folder, "hf", tmp_path / "out", only="all")
     table = pyarrow.parquet.read_table(tmp_path / "out/train/metadata.parquet").to_pylist()
     assert {row["file_name"]: row["label"] for row in table}["u2.png"] is None
+
+
+def test_a_class_that_decisions_brought_in_stands_in_string_order(own_run: HandoffRun, tmp_path: Path) -> None:
+    with open_decisions(own_run.folder) as log:
+        log.record(Choice(0, ROWS[0].filename, "relabel", "Bär"), who="ada", source="review")
+    for layout in ("hf", "coco", "cleanlab"):
+        export_run(own_run.folder, layout, tmp_path / layout, device="cpu")
+    names = ["01", "=cat", "Bär", "Hündin/è", "NA"]
+    card = (tmp_path / "hf" / "README.md").read_text(encoding="utf-8")
+    assert "For class numbers in string order:\n\n    data.cast_column(" in card
+    assert f"names={json.dumps(names)})" in card
+    coco = json.loads((tmp_path / "coco" / "annotations.json").read_text(encoding="utf-8"))
+    assert [category["name"] for category in coco["categories"]] == names
+    columns = json.loads((tmp_path / "cleanlab" / "classes.json").read_text(encoding="utf-8"))
+    assert columns == list(CLASSES), "the classifier's"
 
 
 def test_pycocotools_reads_coco(finished: HandoffRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
