@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from scanmix_cli.cli import options
-from scanmix_cli.data.wording import counted
+from scanmix_cli.data.wording import counted, quoted
 from scanmix_cli.report.runs import latest_run, resolve_run
 
 
@@ -23,33 +23,44 @@ def import_results(
     ],
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="Run folder (default: the newest run).")] = None,
     who: Annotated[str | None, typer.Option(metavar="NAME", help="Who decided (default: your user name).")] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let cleanlab's verdicts replace what people decided.")
+    ] = False,
+    allow_new: Annotated[
+        bool, typer.Option("--new-classes", help="Take in labels that are no class of the run, as new classes.")
+    ] = False,
     as_json: options.JsonOption = False,
 ) -> None:
     """Take over decisions about a run's images from another tool; `report` and `export` follow them.
 
     Example: scanmix import project-1-at-2026-11-28.json
     """
-    from scanmix_cli.export.results import OURS, is_own_csv, read_results
-    from scanmix_cli.report.decisions import Imported, open_decisions
+    from scanmix_cli.export.results import read_results
+    from scanmix_cli.report.decision_table import new_classes, refuse_new_classes
+    from scanmix_cli.report.decisions import open_decisions, read_current
     from scanmix_cli.report.files import read_report, read_summary
 
     folder = latest_run() if run is None else resolve_run(run)
-    report = read_report(folder)
-    name = _user() if who is None else who
-    if is_own_csv(file):
-        with open_decisions(folder) as log:
-            source, done = OURS, log.import_csv(file, report["filename"].tolist(), who=name)
-    else:
-        found = read_results(file, report, read_summary(folder)["classes"])
-        with open_decisions(folder) as log:
-            new = log.add_new(found.choices, who=name, source=found.source)
-        source, done = found.source, Imported(new, len(found.choices) - new, found.foreign)
-    known = f", {done.known} stood already" if done.known else ""
-    foreign = f", {done.foreign} name no image of this run" if done.foreign else ""
-    typer.echo(f"{counted(done.new, 'decision')} from {source}{known}{foreign}", err=True)
+    classes = read_summary(folder)["classes"]
+    found = read_results(file, read_report(folder), classes)
+    known = {*classes, *(entry.label for entry in read_current(folder).values())}
+    if not allow_new:
+        refuse_new_classes(file, found.choices, known)
+    with open_decisions(folder) as log:
+        name = _user() if who is None else who
+        done = log.add_new(found.choices, who=name, source=found.source, over_people=replace)
+    new = new_classes(found.choices, known)
+    parts = {
+        f"{counted(done.new, 'decision')} from {found.source}": True,
+        f"{done.known} stood already": done.known,
+        f"{done.left} left as people decided (add --replace to replace them)": done.left,
+        f"{found.foreign} name no image of this run": found.foreign,
+        f"new to the run: {quoted(new)}": new,
+    }
+    typer.echo(", ".join(part for part, told in parts.items() if told), err=True)
     if as_json:
-        counts = {"new": done.new, "known": done.known, "foreign": done.foreign}
-        typer.echo(json.dumps({"run": str(folder), "source": source, **counts}))
+        counts = {"new": done.new, "known": done.known, "left": done.left, "foreign": found.foreign}
+        typer.echo(json.dumps({"run": str(folder), "source": found.source, **counts, "new_classes": new}))
 
 
 def _user() -> str:

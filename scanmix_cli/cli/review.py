@@ -92,7 +92,7 @@ def login() -> str:
 def _tables(folder: Path, import_file: Path | None, export_file: Path | None, who: str) -> None:
     """Decisions from a CSV file, then to one."""
     from scanmix_cli.report.decisions import open_decisions
-    from scanmix_cli.report.files import read_report
+    from scanmix_cli.report.files import read_report, read_summary
     from scanmix_cli.workflow.outputs import check_file, make_room
 
     if export_file is not None:
@@ -100,7 +100,7 @@ def _tables(folder: Path, import_file: Path | None, export_file: Path | None, wh
     names = read_report(folder)["filename"].tolist()
     with open_decisions(folder) as log:
         if import_file is not None:
-            done = log.import_csv(import_file, names, who=who)
+            done = log.import_csv(import_file, names, read_summary(folder)["classes"], who=who)
             told = f"{counted(done.new, 'new decision')}, {done.known} known already"
             if done.foreign:
                 told += f", {counted(done.foreign, 'row')} of no image of this run left out"

@@ -21,10 +21,11 @@ from scanmix_cli.data.tables import Table, read_table
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.verdicts import KEEP, RELABEL
 from scanmix_cli.export.finder import ImageFinder
-from scanmix_cli.report.choices import UNSURE, Choice
+from scanmix_cli.report.choices import CLEANLAB, UNSURE, Choice
+from scanmix_cli.report.decision_table import read_decision_table, require_images
 from scanmix_cli.report.spreadsheet import restored
 
-OURS, CLEANLAB, LABEL_STUDIO, CVAT = "csv", "cleanlab", "labelstudio", "cvat"
+OURS, LABEL_STUDIO, CVAT = "csv", "labelstudio", "cvat"
 KNOWN_COLUMNS = ("is_label_issue", "predicted_label", "filename", "file_name", "decision")
 LARGEST = 1 << 30  # bytes that a packed CVAT result may unpack to
 LABEL_KEYS = ("label", "choice", "choices")  # of Label Studio's flat records
@@ -42,10 +43,19 @@ class Results:
 def read_results(path: Path, report: pd.DataFrame, classes: Sequence[str]) -> Results:
     """Decisions about the rows of `report` from a result file, whose kind its content tells.
 
-    Raises DataError where the file is none of the known kinds or its rows cannot be told apart.
+    Raises DataError where the file is none of the known kinds, its rows cannot be told apart, or it names no image of
+    the run.
     """
     if not path.is_file():
         raise DataError(f"{path} is no file; name the result of another tool")
+    results = _read(path, report, classes)
+    require_images(path, results.choices, results.foreign)
+    return results
+
+
+def _read(path: Path, report: pd.DataFrame, classes: Sequence[str]) -> Results:
+    if _is_own_csv(path):
+        return Results(OURS, *read_decision_table(path, report["filename"].tolist()))
     suffix = path.suffix.casefold()
     finder = ImageFinder(report["filename"].tolist())
     if suffix in (".xml", ".zip"):
@@ -61,9 +71,9 @@ def read_results(path: Path, report: pd.DataFrame, classes: Sequence[str]) -> Re
     )
 
 
-def is_own_csv(path: Path) -> bool:
+def _is_own_csv(path: Path) -> bool:
     """Whether the file is a table of decisions as `Decisions.export_csv` writes it."""
-    if path.suffix.casefold() != ".csv" or not path.is_file():
+    if path.suffix.casefold() != ".csv":
         return False
     with path.open("rb") as file:
         header = file.readline().decode("utf-8-sig", "replace").strip().split(",")

@@ -8,6 +8,18 @@ from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL
 
 UNSURE = "unsure"
 KINDS = (KEEP, RELABEL, DROP, UNSURE)
+CLEANLAB = "cleanlab"
+TOOLS = (CLEANLAB,)  # sources whose decisions no person made
+
+
+def problem(decision: str, label: str) -> str:
+    """What is wrong with a decision and its label, "" where nothing is."""
+    if decision not in KINDS:
+        return f"decision '{decision}' is unknown; use one of {', '.join(KINDS)}"
+    if (decision == RELABEL) != bool(label):
+        needs = "needs a label" if decision == RELABEL else "takes no label"
+        return f"decision '{decision}' {needs}; mend that row"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -20,11 +32,8 @@ class Choice:
     label: str = ""
 
     def __post_init__(self) -> None:
-        if self.decision not in KINDS:
-            raise DataError(f"row {self.row}: decision '{self.decision}' is unknown; use one of {', '.join(KINDS)}")
-        if (self.decision == RELABEL) != bool(self.label):
-            needs = "needs a label" if self.decision == RELABEL else "takes no label"
-            raise DataError(f"row {self.row}: decision '{self.decision}' {needs}; mend that row")
+        if wrong := problem(self.decision, self.label):
+            raise DataError(f"row {self.row}: {wrong}")
 
 
 class RowFinder:

@@ -7,7 +7,7 @@
         log.current()[7].label                 # "dog": the latest decision that was not undone, by row
         log.undo(source="review")              # takes back the newest one that still stands; says which
         log.export_csv(Path("decisions.csv"))
-        log.import_csv(Path("decisions.csv"), report["filename"])
+        log.import_csv(Path("decisions.csv"), report["filename"], classes)
     read_current(run)                          # the same as current(), without making a file where there is none
 
 One file serves several processes and threads: SQLite in WAL mode, one transaction a call, and a writer waits for
@@ -16,27 +16,22 @@ another. Nothing is ever changed or removed in it: an undo is an entry of its ow
 laid on another image. Times are UTC, ISO 8601.
 """
 
-import csv
-import io
 import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeVar
 
-from scanmix_cli.errors import DataError, RunError
-from scanmix_cli.evidence.verdicts import RELABEL
-from scanmix_cli.files import write_text
-from scanmix_cli.report.choices import KINDS, Choice, RowFinder
-from scanmix_cli.report.spreadsheet import harmless, restored
+from scanmix_cli.errors import DataError, RunError, ScanmixError
+from scanmix_cli.report.choices import KINDS, TOOLS, Choice
+from scanmix_cli.report.decision_table import read_decision_table, refuse_new_classes, write_decision_table
 
 DECISIONS = "decisions.sqlite"
 T = TypeVar("T")
-COLUMNS = ("id", "row", "filename", "decision", "label", "who", "when", "source")
 WAIT_SECONDS = 30.0  # how long a writer waits for another process
 
 _SCHEMA = """
@@ -74,11 +69,12 @@ class Decision:
 
 @dataclass(frozen=True)
 class Imported:
-    """How many decisions were new, stood already, and named no row of this run."""
+    """How many decisions were new, stood already, named no row of this run, and gave way to a person's."""
 
     new: int
     known: int
-    foreign: int
+    foreign: int = 0
+    left: int = 0
 
 
 class Decisions:
@@ -168,35 +164,44 @@ class Decisions:
     def export_csv(self, path: Path) -> int:
         """Write the latest decision of every row, by row; returns their number. Raises RunError on a full disk."""
         decisions = sorted(self.current().values(), key=lambda decision: decision.row)
-        text = io.StringIO(newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for decision in decisions:
-            cells = [getattr(decision, name) for name in COLUMNS]
-            writer.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in cells])
-        write_text(path, text.getvalue())
+        write_decision_table(path, decisions)
         return len(decisions)
 
-    def import_csv(self, path: Path, filenames: Sequence[str], *, who: str = "", source: str = "csv") -> Imported:
+    def import_csv(
+        self, path: Path, filenames: Sequence[str], classes: Sequence[str], *, who: str = "", source: str = "csv"
+    ) -> Imported:
         """Append the decisions of a CSV as `export_csv` writes it; columns filename and decision are needed.
 
         filenames: the run's, in row order. A row is found by its number if that row has the file name, else by the
-        file name. Decisions that stand already are not repeated, so a second import changes nothing. Raises DataError.
+        file name. Decisions that stand already are not repeated, so a second import changes nothing. Raises DataError,
+        for labels too that are neither a class of the run nor a decision that stands.
         """
-        choices, foreign = _read_csv(path, filenames)
-        new = self.add_new(choices, who=who, source=source)
-        return Imported(new, len(choices) - new, foreign)
+        choices, foreign = read_decision_table(path, filenames)
+        refuse_new_classes(path, choices, {*classes, *(entry.label for entry in self.standing())})
+        return replace(self.add_new(choices, who=who, source=source), foreign=foreign)
 
-    def add_new(self, choices: Sequence[Choice], *, who: str, source: str) -> int:
-        """Append, in one transaction, those that differ from what stands for their row; returns their number."""
-        when = _now()
+    def add_new(self, choices: Sequence[Choice], *, who: str, source: str, over_people: bool = False) -> Imported:
+        """Append, in one transaction, those that differ from what stands for their row.
 
-        def append() -> int:
-            stand = {entry.row: (entry.decision, entry.label) for entry in _standing(self._db)}
-            new = [choice for choice in choices if stand.get(choice.row) != (choice.decision, choice.label)]
-            for choice in new:
-                self._append(choice, who, when, source)
-            return len(new)
+        What a tool says gives way to what a person decided unless `over_people`; a person who agrees with a tool has
+        decided.
+        """
+        when, by_tool = _now(), source in TOOLS
+
+        def append() -> Imported:
+            stand = {entry.row: entry for entry in _standing(self._db)}
+            new = known = left = 0
+            for choice in choices:
+                old = stand.get(choice.row)
+                of_person = old is not None and old.source not in TOOLS
+                if _same(old, choice) and (of_person or by_tool):
+                    known += 1
+                elif by_tool and of_person and not over_people:
+                    left += 1
+                else:
+                    self._append(choice, who, when, source)
+                    new += 1
+            return Imported(new, known, left=left)
 
         return self._write(append)
 
@@ -223,7 +228,8 @@ class Decisions:
 
 
 def open_decisions(run: Path) -> Decisions:
-    """The log of a run folder, made where there is none; raises RunError where it cannot be used."""
+    """The log of a run folder, made where there is none; raises DataError where it is damaged and RunError where
+    it cannot be written."""
     return Decisions(run / DECISIONS)
 
 
@@ -252,6 +258,10 @@ def _decision(found: tuple) -> Decision:
     return Decision(number, row, _text(name), decision, _text(label), *rest)
 
 
+def _same(old: Decision | None, choice: Choice) -> bool:
+    return old is not None and (old.decision, old.label) == (choice.decision, choice.label)
+
+
 def _bytes(text: str) -> bytes:
     """Names of files and of class folders may hold bytes that are no UTF-8, which SQLite's text refuses."""
     return text.encode("utf-8", "surrogateescape")
@@ -265,30 +275,8 @@ def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
 
 
-def _unusable(path: Path, error: sqlite3.Error) -> RunError:
-    return RunError(f"the decisions in {path} cannot be used ({error}): free some space or mend the file")
-
-
-def _read_csv(path: Path, filenames: Sequence[str]) -> tuple[list[Choice], int]:
-    """The rows' choices, the last one where a row is named twice, and how many rows name no image of the run."""
-    try:
-        text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}); check the path") from None
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    missing = [name for name in ("filename", "decision") if name not in (reader.fieldnames or ())]
-    if missing:
-        raise DataError(f"{path} has no column '{missing[0]}'; its header should be {','.join(COLUMNS)}")
-    rows = RowFinder(filenames)
-    choices: dict[int, Choice] = {}
-    foreign = 0
-    for line in reader:
-        name = restored(line["filename"] or "")
-        row = rows.find(name, line.get("row") or "")
-        if row is None:
-            foreign += 1
-            continue
-        decision = (line["decision"] or "").strip()
-        label = restored(line.get("label") or "") if decision == RELABEL else ""
-        choices[row] = Choice(row, name, decision, label)
-    return list(choices.values()), foreign
+def _unusable(path: Path, error: sqlite3.Error) -> ScanmixError:
+    """A disk that refuses is an OperationalError of SQLite; so is a table that is not there, as in another database."""
+    if isinstance(error, sqlite3.OperationalError) and not str(error).startswith("no such"):
+        return RunError(f"the decisions in {path} cannot be reached ({error}): free some space, or try again later")
+    return DataError(f"{path} is damaged ({error}): put a copy of it back, or move it away to go on without decisions")

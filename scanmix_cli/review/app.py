@@ -125,7 +125,7 @@ class Review:
                 path = Path(folder) / "the file"
                 path.write_bytes(content)
                 names = self.queue.report["filename"].tolist()
-                done = self.log.import_csv(path, names, who=self.who, source=f"{SOURCE}, csv")
+                done = self.log.import_csv(path, names, self.queue.classes, who=self.who, source=f"{SOURCE}, csv")
             return JSONResponse({"new": done.new, "known": done.known, "foreign": done.foreign}, headers=FRESH)
 
         return await run_in_threadpool(take_in)

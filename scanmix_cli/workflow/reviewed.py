@@ -13,7 +13,7 @@ import numpy as np
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL
-from scanmix_cli.report.choices import UNSURE, Choice, RowFinder
+from scanmix_cli.report.choices import TOOLS, UNSURE, Choice, RowFinder
 from scanmix_cli.report.decisions import Decision, open_decisions, read_current
 from scanmix_cli.report.files import REPORT, read_report
 from scanmix_cli.report.runs import resolve_run
@@ -47,14 +47,19 @@ class TrainingLabels:
         return {"reviewed": {"run": self.run, **{kind: kinds[kind] for kind in (KEEP, RELABEL, DROP, UNSURE)}}}
 
     def carry_on(self, run: Path) -> None:
-        """Write the decisions into the log of the new run, under the names of those who made them."""
+        """Write the decisions into the log of the new run, under the names of those who made them; a tool's stay so."""
         if not self.decisions:
             return
-        ordered = sorted(self.decisions.items(), key=lambda item: (item[1].who, item[0]))
+
+        def origin(item: tuple[int, Decision]) -> tuple[str, str]:
+            _, old = item
+            return old.who, old.source if old.source in TOOLS else f"reviewed {self.run}"
+
+        ordered = sorted(self.decisions.items(), key=lambda item: (origin(item), item[0]))
         with open_decisions(run) as log:
-            for who, items in groupby(ordered, key=lambda item: item[1].who):
+            for (who, source), items in groupby(ordered, key=origin):
                 choices = [Choice(row, old.filename, old.decision, old.label) for row, old in items]
-                log.add_new(choices, who=who, source=f"reviewed {self.run}")
+                log.add_new(choices, who=who, source=source)
 
 
 def given_labels(samples: Samples) -> TrainingLabels:

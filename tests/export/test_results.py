@@ -48,7 +48,8 @@ def test_a_round_through_label_studio(own_run: HandoffRun, tmp_path: Path, capsy
     told = capsys.readouterr()
     assert told.err == "4 decisions from labelstudio\n"
     assert json.loads(told.out) == {
-        "run": str(own_run.folder), "source": "labelstudio", "new": 4, "known": 0, "foreign": 0,
+        "run": str(own_run.folder), "source": "labelstudio", "new": 4, "known": 0, "left": 0, "foreign": 0,
+        "new_classes": [],
     }  # fmt: skip
     expected = {1: ("keep", ""), 5: ("relabel", "NA"), 9: ("unsure", ""), 12: ("relabel", "=cat")}
     assert decided(own_run) == expected
@@ -122,9 +123,63 @@ def test_our_own_csv_comes_in_by_the_same_command(
 ) -> None:
     table = tmp_path / "mine.csv"
     table.write_text("filename,decision,label\n01/a b.png,drop,\n'=cat/a b.png,relabel,'=new\n", encoding="utf-8")
-    assert run("import", table, "--run", own_run.folder) == 0
-    assert capsys.readouterr().err == "2 decisions from csv\n"
+    assert run("import", table, "--run", own_run.folder) == 2
+    assert capsys.readouterr().err == (
+        f"scanmix: no class of this run is named '=new' ({table}, for =cat/a b.png): mend the label, or take new "
+        "classes in with `scanmix import --new-classes`\n"
+    )
+    assert not (own_run.folder / "decisions.sqlite").exists()
+    assert run("import", table, "--run", own_run.folder, "--new-classes", "--json") == 0
+    told = capsys.readouterr()
+    assert told.err == "2 decisions from csv, new to the run: '=new'\n"
+    assert json.loads(told.out)["new_classes"] == ["=new"]
     assert decided(own_run) == {0: ("drop", ""), 2: ("relabel", "=new")}
+    assert run("import", table, "--run", own_run.folder) == 0
+    assert capsys.readouterr().err == "0 decisions from csv, 2 stood already\n"
+
+
+def test_a_tool_does_not_overrule_people_unless_asked(
+    own_run: HandoffRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people, tool = tmp_path / "mine.csv", tmp_path / "cleanlab.csv"
+    people.write_text("filename,decision,label\n01/a b.png,drop,\n01/ünï.png,keep,\n", encoding="utf-8")
+    tool.write_text(
+        "filename,is_label_issue,predicted_label\n01/a b.png,True,NA\n01/ünï.png,True,NA\n01/noise.png,True,NA\n",
+        encoding="utf-8",
+    )
+    by_people = {0: ("drop", ""), 1: ("keep", "")}
+    assert run("import", people, "--run", own_run.folder, "--who", "ada") == 0
+    capsys.readouterr()
+    assert run("import", tool, "--run", own_run.folder, "--who", "cleanlab", "--json") == 0
+    told = capsys.readouterr()
+    assert told.err == "1 decision from cleanlab, 2 left as people decided (add --replace to replace them)\n"
+    assert json.loads(told.out)["left"] == 2
+    assert decided(own_run) == {**by_people, 9: ("relabel", "NA")}
+    assert run("import", tool, "--run", own_run.folder, "--replace") == 0
+    assert capsys.readouterr().err == "2 decisions from cleanlab, 1 stood already\n"
+    assert decided(own_run) == dict.fromkeys([0, 1, 9], ("relabel", "NA"))
+    assert run("import", people, "--run", own_run.folder, "--who", "bob") == 0
+    assert decided(own_run) == {**by_people, 9: ("relabel", "NA")}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("mine.csv", "row,filename,decision,label\n²,nowhere.png,keep,\n"),
+        ("issues.csv", "filename,is_label_issue,predicted_label\nnowhere.png,True,NA\n"),
+        ("min.json", '[{"image": "nowhere.png", "label": "NA"}]'),
+    ],
+)
+def test_a_table_of_another_run_is_refused(
+    own_run: HandoffRun, tmp_path: Path, name: str, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert run("import", tmp_path / name, "--run", own_run.folder) == 2
+    assert capsys.readouterr().err == (
+        f"scanmix: {tmp_path / name} names no image of this run (1 name looked for): name the run that it is about "
+        "with --run\n"
+    )
+    assert not (own_run.folder / "decisions.sqlite").exists()
 
 
 @pytest.mark.parametrize(
@@ -148,12 +203,6 @@ def test_other_files_are_refused(
     assert run("import", tmp_path / name, "--run", own_run.folder) == 2
     assert sentence in capsys.readouterr().err
     assert not (own_run.folder / "decisions.sqlite").exists()
-
-
-def test_a_number_that_is_no_row_names_none(own_run: HandoffRun, tmp_path: Path) -> None:
-    table = tmp_path / "mine.csv"
-    table.write_text("row,filename,decision,label\n²,nowhere.png,keep,\n", encoding="utf-8")
-    assert run("import", table, "--run", own_run.folder) == 0
 
 
 def test_a_locked_archive_is_refused(own_run: HandoffRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from scanmix_cli.errors import DataError, RunError
+from scanmix_cli.report import decisions
 from scanmix_cli.report.choices import Choice, RowFinder
 from scanmix_cli.report.decisions import DECISIONS, Imported, open_decisions, read_current
 
+CLASSES = ["01", "=cmd", "dog"]
 NAMES = ["a/1.png", "=b.png", "c\udcff, d.png", "twice.png", "twice.png"]
 
 
@@ -62,8 +64,8 @@ def test_csv_comes_back_as_it_went_and_a_second_import_adds_nothing(tmp_path: Pa
     assert "'=b.png,relabel,'=cmd" in text
     (tmp_path / "other").mkdir()
     with open_decisions(tmp_path / "other") as log:
-        assert log.import_csv(out, NAMES) == Imported(new=3, known=0, foreign=0)
-        assert log.import_csv(out, NAMES) == Imported(new=0, known=3, foreign=0)
+        assert log.import_csv(out, NAMES, CLASSES) == Imported(new=3, known=0, foreign=0)
+        assert log.import_csv(out, NAMES, CLASSES) == Imported(new=0, known=3, foreign=0)
         again = log.current()
     assert {row: (entry.filename, entry.decision, entry.label) for row, entry in again.items()} == {
         row: (entry.filename, entry.decision, entry.label) for row, entry in before.items()
@@ -74,16 +76,31 @@ def test_a_csv_by_hand_needs_only_names_and_decisions(tmp_path: Path) -> None:
     table = tmp_path / "mine.csv"
     table.write_text("filename,decision\na/1.png,keep\ntwice.png,drop\nelsewhere.png,drop\n", encoding="utf-8-sig")
     with open_decisions(tmp_path) as log:
-        assert log.import_csv(table, NAMES) == Imported(new=1, known=0, foreign=2)
+        assert log.import_csv(table, NAMES, CLASSES) == Imported(new=1, known=0, foreign=2)
         assert list(log.current()) == [0]
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("filename,what\na,b\n", "has no column 'decision'"),
-        ("filename,decision\na/1.png,delete\n", "row 0: decision 'delete' is unknown; use one of keep, relabel"),
-        ("filename,decision\na/1.png,relabel\n", "row 0: decision 'relabel' needs a label; mend that row"),
+        ("filename,what\na,b\n", r"mine\.csv has no column 'decision'"),
+        (
+            "filename,decision\na/1.png,keep\ntwice.png,delete\n",
+            r"mine\.csv, line 3: decision 'delete' is unknown; use one of keep, relabel, drop, unsure$",
+        ),
+        (
+            "filename,decision\na/1.png,relabel\n",
+            r"mine\.csv, line 2: decision 'relabel' needs a label; mend that row$",
+        ),
+        (
+            "filename,decision,label\na/1.png,relabel,dgo\n",
+            r"^no class of this run is named 'dgo' \(.*mine\.csv, for a/1\.png\): mend the label, or take new classes "
+            "in with `scanmix import --new-classes`$",
+        ),
+        (
+            "filename,decision\nb.png,keep\nc.png,drop\n",
+            r"mine\.csv names no image of this run \(2 names looked for\): name the run that it is about with --run$",
+        ),
     ],
 )
 def test_a_wrong_csv_is_refused_whole(tmp_path: Path, content: str, sentence: str) -> None:
@@ -91,8 +108,18 @@ def test_a_wrong_csv_is_refused_whole(tmp_path: Path, content: str, sentence: st
     table.write_text(content)
     with open_decisions(tmp_path) as log:
         with pytest.raises(DataError, match=sentence):
-            log.import_csv(table, NAMES)
+            log.import_csv(table, NAMES, CLASSES)
         assert log.current() == {}
+
+
+def test_a_person_who_agrees_with_a_tool_has_decided(tmp_path: Path) -> None:
+    with open_decisions(tmp_path) as log:
+        assert log.add_new([relabel(0)], who="", source="cleanlab") == Imported(new=1, known=0)
+        assert log.add_new([relabel(0)], who="", source="cleanlab") == Imported(new=0, known=1)
+        assert log.add_new([relabel(0)], who="ada", source="csv") == Imported(new=1, known=0)
+        assert log.add_new([relabel(0)], who="", source="cleanlab") == Imported(new=0, known=1)
+        assert log.add_new([relabel(0, "01")], who="", source="cleanlab") == Imported(new=0, known=0, left=1)
+        assert log.current()[0].who == "ada"
 
 
 def test_a_relabel_needs_a_label_and_nothing_else_takes_one() -> None:
@@ -164,8 +191,26 @@ def test_looking_makes_no_file_and_a_broken_file_is_one_sentence(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / DECISIONS).write_bytes(b"no database, but long enough to be looked at" * 40)
     for use in (read_current, open_decisions):
-        with pytest.raises(RunError, match=r"^the decisions in .* cannot be used \(file is not a database\): "):
+        with pytest.raises(DataError) as error:
             use(tmp_path)
+        assert str(error.value) == (
+            f"{tmp_path / DECISIONS} is damaged (file is not a database): put a copy of it back, or move it away to go "
+            "on without decisions"
+        )
+
+
+def test_a_database_of_something_else_is_damaged_and_a_locked_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(sqlite3.connect(tmp_path / DECISIONS)) as db:
+        db.execute("CREATE TABLE other (id)")
+    with pytest.raises(DataError, match=r"is damaged \(no such table: log\): put a copy of it back"):
+        read_current(tmp_path)
+    monkeypatch.setattr(decisions, "WAIT_SECONDS", 0)
+    with open_decisions(tmp_path) as log, closing(sqlite3.connect(tmp_path / DECISIONS)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(RunError, match=r"^the decisions in .* cannot be reached \(database is locked\): free some"):
+            log.record(relabel(0), who="ada", source="review")
 
 
 @pytest.mark.parametrize("change", ["row = -1", "filename = NULL", "decision = 'burn'", "label = 7"])
@@ -177,7 +222,7 @@ def test_entries_that_nobody_made_here_are_one_sentence(tmp_path: Path, change: 
         db.executescript(f"ALTER TABLE log RENAME TO own; {text}; INSERT INTO log SELECT * FROM own")
         db.execute(f"UPDATE log SET {change}")
         db.commit()
-    with pytest.raises(RunError, match=r"^the decisions in .* cannot be used \(entry 1 is damaged\): "):
+    with pytest.raises(DataError, match=r"decisions\.sqlite is damaged \(entry 1 is damaged\): put a copy of it back"):
         read_current(tmp_path)
 
 

@@ -70,9 +70,22 @@ def test_what_the_run_expects_of_the_rows_that_nobody_decided_about(tmp_path: Pa
     columns = dict.fromkeys(REPORT_COLUMNS, [""] * 6) | {"filename": NAMES}
     columns["p_mislabeled"] = ["0.9", "0.8", "0.7", "0.2", "0.3", "0.6"]
     pd.DataFrame(columns).to_csv(run / "report.csv", index=False)
+    summary = {"classes": [], "data": {"name": "", "root": ""}, "noise_rate": {"estimate": 0, "low": 0, "high": 0}}
+    summary["counts"] = {"rows": 6, "labelled": 5, "label_issues": 0}
+    (run / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     found = read_reviewed(run, make_samples())[1].open_errors
     # rows 3 and 4 are open, 5 is held out; of rows 0 and 1 one was wrong, 1.7 were expected
     assert found == pytest.approx(0.5 * (1 + 5) / (1.7 + 5))
+
+
+def test_what_a_tool_decided_stays_the_tools(tmp_path: Path) -> None:
+    run = decided(tmp_path / "run", Choice(0, NAMES[0], "keep"))
+    with open_decisions(run) as log:
+        log.record(Choice(1, NAMES[1], "relabel", "red"), who="", source="cleanlab")
+    (tmp_path / "again").mkdir()
+    read_reviewed(run, make_samples())[1].carry_on(tmp_path / "again")
+    stands = read_current(tmp_path / "again")
+    assert {row: entry.source for row, entry in stands.items()} == {0: f"reviewed {run}", 1: "cleanlab"}
 
 
 def test_a_class_that_came_up_in_the_review_is_new(tmp_path: Path) -> None:
