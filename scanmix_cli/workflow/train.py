@@ -45,6 +45,7 @@ from scanmix_cli.report.thumbnails import from_pixels, from_run
 from scanmix_cli.version import __version__
 from scanmix_cli.workflow.classifier import Classifier, save_classifier
 from scanmix_cli.workflow.facts import facts_of
+from scanmix_cli.workflow.finished import finished_summary, identity_digest
 from scanmix_cli.workflow.learning import Trained, learn
 from scanmix_cli.workflow.measured import decide_weights
 from scanmix_cli.workflow.outlook import describe_plan, device_name
@@ -124,6 +125,12 @@ def train(
     kept = destination.path / "checkpoints"
     if destination.resume:
         from_writer(lambda: check_same(kept, identity))
+        done = finished_summary(destination.path, fingerprint(identity))
+        if done is not None:
+            reporter.message(f"{destination.path} has finished already with these data and settings; nothing to do")
+            return _noted(Run(destination.path, done), destination)
+        if not kept.exists():
+            reporter.message(f"warning: {destination.path} has no checkpoints, so it is trained from the beginning")
     open_it = partial(opened_folder, destination.path, destination.overwrite, destination.resume)
     with open_it() if is_writer() else nullcontext(destination.path) as path, disk_told(path):
         log: Reporter = Silent()
@@ -155,8 +162,13 @@ def train(
             seconds = {"decoding": decoding, **context.seconds, "total": time.monotonic() - began}
             timings = {stage: round(value, 3) for stage, value in seconds.items()}
             run = from_writer(lambda: conclude(samples, pixels, sets, plan, trained, destination, timings, context))
+    return _noted(run, destination)
+
+
+def _noted(run: Run, destination: Destination) -> Run:
+    """The run, named as the newest one unless nobody comes back to it."""
     if not destination.temporary and is_writer():
-        point_latest(path)
+        point_latest(run.folder)
     return run
 
 
@@ -233,6 +245,7 @@ def conclude(
         "weights": plan.profile.weights,
         "image_size": plan.profile.image_size,
         "accuracy": {name: round(value, 6) for name, value in trained.test.items()},
+        "identity": identity_digest(context.checkpoints.fingerprint),
         "seed": context.seed,
         "device": device_name(context.device),
         "precision": context.compute.precision,

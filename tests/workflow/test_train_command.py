@@ -195,6 +195,31 @@ def test_no_keep_checkpoints_removes_them(squares: Path) -> None:
     assert not Path("run/report.html").exists()
 
 
+def test_a_finished_run_without_checkpoints_is_not_trained_again(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("train", squares, "--out", "run", "--no-keep-checkpoints", *SHORT) == 0
+    before = {path: path.stat().st_mtime_ns for path in Path("run").rglob("*")}
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        patch.setattr("scanmix_cli.workflow.train.learn", None)
+        assert run("train", squares, "--out", "run", "--resume", "--no-keep-checkpoints", "--json") == 0
+        told = capsys.readouterr()
+        assert told.err == "run has finished already with these data and settings; nothing to do\n"
+        assert json.loads(told.out) == json.loads(Path("run/summary.json").read_text())
+        assert run("train", squares, "--out", "run", "--resume", "--seed", "1") == 2
+    assert capsys.readouterr().err == (
+        "scanmix: run has finished with other data or settings, and its checkpoints are gone; resume with the same "
+        "ones, or start anew with --overwrite\n"
+    )
+    assert {path: path.stat().st_mtime_ns for path in Path("run").rglob("*")} == before
+    report = Path("run/report.csv").read_bytes()
+    Path("run/report.csv").unlink()
+    assert run("train", squares, "--out", "run", "--resume", "--no-html") == 0
+    assert "warning: run has no checkpoints, so it is trained from the beginning\n" in capsys.readouterr().err
+    assert Path("run/report.csv").read_bytes() == report
+
+
 def test_predict_classifies_files_and_folders(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("train", squares, "--out", "run", *SHORT) == 0
     capsys.readouterr()
