@@ -113,7 +113,10 @@ def test_cleanlab_that_is_not_installed(
     data = write_folder(tmp_path / "own", per_class=2, held_out=1)
     code, _, error = run([str(data), "--methods", "cleanlab", "--out", str(tmp_path / "out"), "-q"], capsys)
     assert code == 2
-    assert error == "scanmix: the method cleanlab needs the package of that name: run `pip install '.[bench]'` in a checkout\n"
+    assert (
+        error
+        == "scanmix: the method cleanlab needs the package of that name: run `pip install '.[bench]'` in a checkout\n"
+    )
 
 
 def test_no_folder_is_made_before_there_is_something_to_write(
