@@ -16,6 +16,7 @@ from scanmix_cli.augment.blur import random_blur
 from scanmix_cli.augment.color import JITTER_DRAWS, random_grayscale_, random_jitter
 from scanmix_cli.augment.cutout import CUTOUT_DRAWS, random_cutout_
 from scanmix_cli.augment.geometry import BOX_DRAWS, center_crop, random_crop_flip, random_resized_crop_flip
+from scanmix_cli.augment.names import ViewName
 from scanmix_cli.augment.strong import OPERATION_DRAWS, random_operations
 from scanmix_cli.errors import SettingsError
 
@@ -68,7 +69,7 @@ class Recipe:
     cutout: bool = False
 
 
-RECIPES = {
+RECIPES: dict[ViewName, Recipe] = {
     "simclr": Recipe(simclr, BOX_DRAWS + JITTER_DRAWS + 2, any_size=True),
     "moco": Recipe(moco, BOX_DRAWS + JITTER_DRAWS + 4, any_size=True),
     "weak": Recipe(weak, 3),
@@ -96,7 +97,7 @@ def normalize(pixels: Tensor, mean: Sequence[float], std: Sequence[float]) -> Te
 class View:
     """One augmentation at one size; `mean` and `std` are of the three channels, in 0 .. 1."""
 
-    name: str
+    name: ViewName
     size: int
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
@@ -129,8 +130,6 @@ class View:
             return random_cutout_(pixels, uniforms[recipe.draws :]) if recipe.cutout else pixels
 
 
-def build_view(name: str, size: int, mean: Sequence[float], std: Sequence[float]) -> View:
-    """The view called `name`, one of RECIPES, at `size` pixels; raises SettingsError for any other name."""
-    if name not in RECIPES:
-        raise SettingsError(f'there is no view "{name}": choose one of {", ".join(RECIPES)}')
+def build_view(name: ViewName, size: int, mean: Sequence[float], std: Sequence[float]) -> View:
+    """The view called `name` at `size` pixels."""
     return View(name, size, (mean[0], mean[1], mean[2]), (std[0], std[1], std[2]))

@@ -15,6 +15,7 @@ from scanmix_cli.cli import options
 from scanmix_cli.engine.launch import launch, processes, require_gpus
 from scanmix_cli.engine.run_folder import check_free, choose_folder
 from scanmix_cli.errors import Interrupted, SettingsError
+from scanmix_cli.method.settings import LEAST_BATCH, LEAST_SIZE
 from scanmix_cli.report.runs import resolve_run
 
 SCHEDULE, MACHINE, OUTPUT = "Method and schedule", "Machine", "Output"
@@ -52,7 +53,8 @@ def train(
         ),
     ] = None,
     image_size: Annotated[
-        int | None, typer.Option(min=8, metavar="N", help="Pixels a side to train at.", rich_help_panel=SCHEDULE)
+        int | None,
+        typer.Option(min=LEAST_SIZE, metavar="N", help="Pixels a side to train at.", rich_help_panel=SCHEDULE),
     ] = None,
     epochs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Epochs of the EM loop.", rich_help_panel=SCHEDULE)
@@ -68,7 +70,10 @@ def train(
     batch_size: Annotated[
         int | None,
         typer.Option(
-            min=2, metavar="N", help="Images a batch in pre-training and in MixMatch.", rich_help_panel=SCHEDULE
+            min=LEAST_BATCH,
+            metavar="N",
+            help="Images a batch in pre-training and in MixMatch.",
+            rich_help_panel=SCHEDULE,
         ),
     ] = None,
     seed: Annotated[

@@ -5,6 +5,7 @@ import difflib
 import math
 import types
 import typing
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from scanmix_cli.errors import SettingsError
@@ -12,6 +13,16 @@ from scanmix_cli.errors import SettingsError
 T = TypeVar("T")
 
 POSITIVE = "positive"
+
+
+@dataclass(frozen=True)
+class Least:
+    """Marks a whole number of which no smaller one makes sense; `or_zero`: 0 leaves it to the program to choose."""
+
+    number: int
+    or_zero: bool = False
+
+
 PositiveInt = typing.Annotated[int, POSITIVE]  # a number of which 0 makes no sense; all others may be 0
 PositiveFloat = typing.Annotated[float, POSITIVE]
 
@@ -57,16 +68,15 @@ def _required(field: dataclasses.Field) -> bool:
 
 def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
     if typing.get_origin(hint) is typing.Annotated:
-        number = _typed(typing.get_args(hint)[0], value, where, base)
-        if number == 0:
-            raise SettingsError(f"{where} must be greater than 0; got {value!r}")
-        return number
+        kind, limit = typing.get_args(hint)
+        return _limited(_typed(kind, value, where, base), limit, where)
     if isinstance(hint, types.UnionType):
         inner = next(part for part in typing.get_args(hint) if part is not type(None))
         return None if value is False and inner is not bool else _typed(inner, value, where, base)
     if typing.get_origin(hint) is typing.Literal:
         if (type(value), value) not in [(type(one), one) for one in typing.get_args(hint)]:  # 2.0 is not 2
-            raise SettingsError(f"{where} must be one of {', '.join(map(str, typing.get_args(hint)))}; got {value!r}")
+            choices = ", ".join(str(one) or "''" for one in typing.get_args(hint))
+            raise SettingsError(f"{where} must be one of {choices}; got {value!r}")
         return value
     if dataclasses.is_dataclass(hint):
         if not isinstance(value, dict):
@@ -88,6 +98,17 @@ def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
     if isinstance(value, int | float) and value < 0:
         raise SettingsError(f"{where} must not be negative; got {value!r}")
     return value
+
+
+def _limited(number: Any, limit: Any, where: str) -> Any:
+    """The number, if its limit, POSITIVE or a `Least`, allows it."""
+    if limit == POSITIVE:
+        if number == 0:
+            raise SettingsError(f"{where} must be greater than 0; got {number!r}")
+    elif number < limit.number and not (number == 0 and limit.or_zero):
+        chosen = " (0: chosen for you)" if limit.or_zero else ""
+        raise SettingsError(f"{where} must be {limit.number} or more{chosen}; got {number!r}")
+    return number
 
 
 def _name(kind: type) -> str:

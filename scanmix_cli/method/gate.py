@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from scanmix_cli.augment.names import ViewName
 from scanmix_cli.method.settings import ClusteringSettings, GateSettings, Profile
 
 
@@ -20,7 +21,7 @@ class Gate:
     """What the gate decided: clustering learning rate, and the view of both steps or None to leave them alone."""
 
     clustering_rate: float
-    view: str | None
+    view: ViewName | None
 
 
 def decide(noise: float, settings: GateSettings) -> Gate:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
+from scanmix_cli.augment.names import ViewName
 from scanmix_cli.augment.pipelines import View, build_view
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.parallel import gather_rows, own_share, rows_of_this_process, world
@@ -68,7 +69,7 @@ class ImageSet:
         shares = self.given_prior()
         return float(-(shares * shares.log()).sum())
 
-    def view(self, name: str, crop: float = 1.0) -> View:
+    def view(self, name: ViewName, crop: float = 1.0) -> View:
         """The augmentation `name`: uint8 (B, 3, H, W), generator -> float32 (B, 3, S, S), normalised; S is `crop` times
         the size of the images."""
         return build_view(name, round(self.size * crop), self.mean, self.std)
@@ -112,7 +113,9 @@ class Augmentation:
     processes draw those of the whole batch, and see only their share of its images.
     """
 
-    def __init__(self, images: ImageSet, name: str, context: Context, compiled: bool = True, crop: float = 1.0) -> None:
+    def __init__(
+        self, images: ImageSet, name: ViewName, context: Context, compiled: bool = True, crop: float = 1.0
+    ) -> None:
         view = images.view(name, crop)
         self.name, self.draws = name, view.draws
         self.generator = context.generator
@@ -142,7 +145,7 @@ def forward_all(
     images: ImageSet,
     context: Context,
     rows: Tensor | None = None,
-    view: str = "test",
+    view: ViewName = "test",
 ) -> Tensor:
     """Outputs float32 (N, ...) of `function` for one view of every image, one without random numbers, `net` in
     evaluation mode meanwhile; of the images `rows`, int64 (n,), where only those are asked for.

@@ -1,14 +1,19 @@
 """Settings of every stage: frozen dataclasses, one a stage, gathered in `Profile`.
 
 Profiles (`scanmix_cli.profiles`) are instances of these; `config.toml` is their text form.
-Augmentations are named by `scanmix_cli.augment.pipelines`.
+Augmentations are named by `scanmix_cli.augment.names`.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from scanmix_cli.engine.config import PositiveFloat, PositiveInt
+from scanmix_cli.augment.names import ViewName
+from scanmix_cli.engine.config import Least, PositiveFloat, PositiveInt
 
+LEAST_BATCH = 2  # images: what a batch norm needs
+LEAST_SIZE = 8  # pixels a side
+BatchSize = Annotated[int, Least(LEAST_BATCH)]
+ImageSize = Annotated[int, Least(LEAST_SIZE)]
 Normalisation = tuple[float, float, float]
 Spread = tuple[PositiveFloat, PositiveFloat, PositiveFloat]
 
@@ -19,7 +24,7 @@ class ContrastiveSettings:
 
     objective: Literal["simclr", "moco"] = "simclr"
     epochs: int = 500
-    batch_size: PositiveInt = 512
+    batch_size: BatchSize = 512
     views: Literal[2, 4, 8] = 2  # SimCLR only: so many of every image of a batch
     learning_rate: float = 0.4
     final_rate_share: float = 0.001  # cosine schedule ends at learning_rate times this
@@ -29,7 +34,7 @@ class ContrastiveSettings:
     temperature: PositiveFloat = 0.1
     symmetric: bool = False  # False: only first views are anchors, as in the release
     decoupled: bool = False  # SimCLR only: an image's other view is not among what it is told apart from
-    view: str = "simclr"
+    view: ViewName = "simclr"
     crop: PositiveFloat = 1.0  # side of the views, in image sizes: small ones make cheap epochs
     queue_size: PositiveInt = 65536  # MoCo only
     key_momentum: float = 0.999  # MoCo only
@@ -50,12 +55,12 @@ class ScanSettings:
     """SCAN clustering of the whole network (stage C)."""
 
     epochs: int = 50
-    batch_size: PositiveInt = 128
+    batch_size: BatchSize = 128
     learning_rate: float = 1e-4
     weight_decay: float = 1e-4
     entropy_weight: float = 5.0
     prior: Literal["uniform", "given"] = "uniform"  # "given": clusters need be no more even than the given labels
-    view: str = "strong"
+    view: ViewName = "strong"
     held_out_share: float = 0.1  # training images kept aside to choose the epoch; never test images
 
 
@@ -64,13 +69,13 @@ class WarmupSettings:
     """Warm-up of the class head with the given labels, by the optimiser of the semi-supervised step."""
 
     epochs: int = 10
-    batch_size: PositiveInt = 128
+    batch_size: BatchSize = 128
     learning_rate: float = 0.02
     scope: Literal["head", "network"] = "head"  # "head": backbone frozen; "network": everything learns
     confidence_penalty: bool = False  # for asymmetric-type noise
     clip_norm: float = 0.0  # 0: no gradient clipping
     class_aware: bool = False  # rare classes are drawn more often, in proportion to the root of their given shares
-    view: str = "strong"
+    view: ViewName = "strong"
 
 
 @dataclass(frozen=True)
@@ -80,8 +85,8 @@ class GateSettings:
     threshold: float = 0.6
     low_rate: float = 1e-5  # learning rate of the clustering step at or below the threshold
     high_rate: float = 1e-3
-    low_view: str = "weak"
-    high_view: str = "strong"
+    low_view: ViewName = "weak"
+    high_view: ViewName = "strong"
     switch_views: bool = True  # False: the gate sets only the clustering learning rate (paper's text)
 
 
@@ -102,7 +107,7 @@ class MixMatchSettings:
     """The semi-supervised step of DivideMix."""
 
     epochs: int = 300
-    batch_size: PositiveInt = 64
+    batch_size: BatchSize = 64
     learning_rate: float = 0.02
     rate_drops: tuple[int, ...] = (150,)  # epochs after warm-up at which the rate is divided by ten
     momentum: float = 0.9
@@ -112,8 +117,8 @@ class MixMatchSettings:
     lambda_u: float = 25.0
     rampup: PositiveInt = 16
     mix_unlabelled: bool = True  # False: the WebVision, Red and Clothing1M variant without the unlabelled loss
-    view: str = "weak"
-    guess_view: str = ""  # views that labels are guessed from; "": those that are trained on
+    view: ViewName = "weak"
+    guess_view: Literal[ViewName, ""] = ""  # views that labels are guessed from; "": those that are trained on
     prior: Literal["uniform", "given"] = "uniform"  # "given": shares of the given labels, as they are drawn
     class_aware: bool = False  # rare classes are drawn more often, in proportion to the root of their given shares
     steps: int = 0  # steps an epoch; 0: one pass over the labelled set
@@ -124,13 +129,13 @@ class MixMatchSettings:
 class ClusteringSettings:
     """The clustering step of every epoch, with the peer's predictions as neighbour filter."""
 
-    batch_size: PositiveInt = 128
+    batch_size: BatchSize = 128
     learning_rate: float = 1e-3
     momentum: float = 0.9
     weight_decay: float = 5e-4
     entropy_weight: float = 5.0
     prior: Literal["uniform", "given"] = "uniform"  # "given": clusters need be no more even than the given labels
-    view: str = "weak"
+    view: ViewName = "weak"
     steps: int = 0  # steps an epoch at most; 0: one pass over all images
     shared_momentum: bool = False  # True: one optimiser serves this step and MixMatch, as released
     legacy_zero_grad: bool = False  # True: unused heads still decay, as under torch < 2
@@ -141,12 +146,12 @@ class BeliefSettings:
     """The EM loop on beliefs, ours: in place of warm-up, gate, split, MixMatch and clustering step."""
 
     epochs: int = 100
-    batch_size: PositiveInt = 256  # images; two views of each are trained on
+    batch_size: BatchSize = 256  # images; two views of each are trained on
     learning_rate: float = 0.05
     final_rate_share: float = 0.02  # cosine schedule
     momentum: float = 0.9
     weight_decay: float = 5e-4
-    view: str = "strong"
+    view: ViewName = "strong"
     alpha: float = 1.0  # MixUp of images drawn together; 0: none
     temperature: PositiveFloat = 0.5  # sharpens what is trained towards; 1: as it is believed
     networks: Literal[1, 2] = 2  # two teach each other, one itself
@@ -163,12 +168,12 @@ class SupervisedSettings:
     """Plain training with the given labels: the yardsticks `cross-entropy`, `mixup` and `elr`."""
 
     epochs: int = 300
-    batch_size: PositiveInt = 128
+    batch_size: BatchSize = 128
     learning_rate: float = 0.02
     momentum: float = 0.9
     weight_decay: float = 5e-4
     final_rate_share: float = 0.0  # cosine schedule
-    view: str = "weak"
+    view: ViewName = "weak"
     mixup_alpha: PositiveFloat = 1.0
     elr_weight: float = 3.0  # strength of the early-learning regulariser
     elr_momentum: float = 0.7  # of its target average
@@ -180,7 +185,7 @@ class Profile:
 
     name: str
     backbone: str
-    image_size: PositiveInt
+    image_size: ImageSize
     stored_size: PositiveInt  # pixels are cached at this short side; larger than image_size where views crop
     mean: Normalisation
     std: Spread

@@ -97,20 +97,26 @@ def make_plan(
     return Plan(profile, reason, seconds)
 
 
-def check_names(request: Request) -> None:
-    """SettingsError for an unknown name, before anything slow."""
+def check_names(request: Request, given: Given | None = None) -> None:
+    """SettingsError for an unknown name in the request or in a configuration's profile, before anything slow."""
     if request.profile not in PROFILES:
         raise SettingsError(f"unknown profile {request.profile!r}; choose one of {', '.join(PROFILES)}")
     if request.truncated not in TRUNCATED:
         raise SettingsError(f"unknown choice truncated = {request.truncated!r}; choose one of {', '.join(TRUNCATED)}")
     if request.backbone:
-        try:
-            with torch.device("meta"):
-                build_backbone(request.backbone)
-        except ValueError as error:
-            raise SettingsError(str(error)) from None
+        _check_backbone(request.backbone)
+    elif given is not None and "backbone" in given.table:
+        _check_backbone(given.table["backbone"], f"{given.where}: ")
     if is_named(request.weights):
         choose_outside(request.weights, request.backbone)
+
+
+def _check_backbone(name: str, where: str = "") -> None:
+    try:
+        with torch.device("meta"):
+            build_backbone(name)
+    except ValueError as error:
+        raise SettingsError(f"{where}{error}") from None
 
 
 def choose_profile(request: Request, facts: DataFacts, compute: Compute) -> tuple[Profile, str]:

@@ -3,13 +3,13 @@
 import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from scanmix_cli.data.pixels import SKIP
-from scanmix_cli.engine.config import from_table
+from scanmix_cli.engine.config import Least, from_table
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.files import read_toml
-from scanmix_cli.method.settings import Profile
+from scanmix_cli.method.settings import LEAST_BATCH, LEAST_SIZE, Profile
 from scanmix_cli.profiles import fast
 
 LARGE_SETS = ("webvision", "clothing1m")  # profiles of these names are their rows of `paper`
@@ -24,11 +24,11 @@ class Request:
     profile: str = "auto"
     backbone: str = ""
     weights: str = "auto"  # outside weights: auto, none, a file or a name, see `workflow.weights`
-    image_size: int = 0
+    image_size: Annotated[int, Least(LEAST_SIZE, or_zero=True)] = 0
     epochs: int = 0
     pretrain_epochs: int = 0
     time_budget: float = 0.0  # seconds; 0: no limit
-    batch_size: int = 0
+    batch_size: Annotated[int, Least(LEAST_BATCH, or_zero=True)] = 0
     seed: int = 0
     device: str = "auto"
     precision: str = "auto"

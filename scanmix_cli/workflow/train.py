@@ -91,7 +91,7 @@ def train(
     Called in every process that shares the run (`parallel.joined`) it trains with all of them; one of them writes.
     """
     began = time.monotonic()
-    check_names(request)
+    check_names(request, given)
     compute = choose_compute(request.device, request.precision)
     require_same(samples.fingerprint(), "data")
     require_same(

@@ -68,7 +68,7 @@ def test_keys_left_out_come_from_the_defaults() -> None:
         ({"mixmatch": 5}, "mixmatch must be a table of settings; got 5"),
         ({"mixmatch": {"alpha": -0.5}}, "mixmatch: alpha must not be negative; got -0.5"),
         ({"mixmatch": {"alpha": 0}}, "mixmatch: alpha must be greater than 0; got 0"),
-        ({"mixmatch": {"batch_size": 0}}, "mixmatch: batch_size must be greater than 0; got 0"),
+        ({"mixmatch": {"batch_size": 0}}, "mixmatch: batch_size must be 2 or more; got 0"),
         ({"mixmatch": {"batch_size": 2.5}}, "mixmatch: batch_size must be a whole number; got 2.5"),
         ({"std": [0.2, 0, 0.2]}, "std must be greater than 0; got 0"),
         ({"mixmatch": {"epochs": -1}}, "mixmatch: epochs must not be negative; got -1"),

@@ -312,6 +312,28 @@ def test_a_run_does_not_go_into_the_data(squares: Path, capsys: pytest.CaptureFi
         ("[profile]\norder = 'both'\n", "bad.toml: profile: order must be one of sequential, parallel; got 'both'"),
         ("[profile.warmup]\nepochs = -1\n", "bad.toml: profile: warmup: epochs must not be negative; got -1"),
         ("[run]\nseed = 'one'\n", "bad.toml: run: seed must be a whole number; got 'one'"),
+        (
+            "[profile]\nbackbone = 'zzz'\n",
+            "bad.toml: profile: unknown backbone 'zzz': choose one of small, resnet18-cifar, preact-resnet18-cifar, "
+            "resnet50, inception-resnet-v2, or timm:NAME for a timm model",
+        ),
+        (
+            "[profile.beliefs]\nview = 'zzz'\n",
+            "bad.toml: profile: beliefs: view must be one of simclr, moco, weak, weak-web, weak-red, strong, test, "
+            "mirrored; got 'zzz'",
+        ),
+        (
+            "[profile.mixmatch]\nguess_view = 'zzz'\n",
+            "bad.toml: profile: mixmatch: guess_view must be one of simclr, moco, weak, weak-web, weak-red, strong, "
+            "test, mirrored, ''; got 'zzz'",
+        ),
+        ("[profile]\nimage_size = 3\n", "bad.toml: profile: image_size must be 8 or more; got 3"),
+        (
+            "[profile.contrastive]\nbatch_size = 1\n",
+            "bad.toml: profile: contrastive: batch_size must be 2 or more; got 1",
+        ),
+        ("[run]\nimage_size = 3\n", "bad.toml: run: image_size must be 8 or more (0: chosen for you); got 3"),
+        ("[run]\nbatch_size = 1\n", "bad.toml: run: batch_size must be 2 or more (0: chosen for you); got 1"),
         ("[ran]\n", "bad.toml: unknown table 'ran'; the known ones are 'run' and 'profile'"),
     ],
 )  # fmt: skip
