@@ -20,6 +20,7 @@ from scanmix_cli.cli.predict import predict
 from scanmix_cli.cli.report import report
 from scanmix_cli.cli.review import review
 from scanmix_cli.cli.train import train
+from scanmix_cli.cli.usage import UsageError, usage_sentence
 from scanmix_cli.data.wording import printable
 from scanmix_cli.engine.launch import GRACE, processes, report_comes_from_elsewhere
 from scanmix_cli.errors import PeerLost, RunError, ScanmixError, SettingsError
@@ -68,7 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Entry point of the command; exits with the codes of the interface."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        app(given, obj=given)
+        sys.exit(_run(given))
     except ScanmixError as error:
         if report_comes_from_elsewhere(isinstance(error, PeerLost)):
             time.sleep(GRACE)
@@ -83,6 +84,17 @@ def main(arguments: list[str] | None = None) -> None:
         reason = " ".join(str(error).split()) or "no further message"
         advice = "run `scanmix -v -v ...` for the details and report it"
         _stop(f"unexpected {type(error).__name__} ({reason}); {advice}", RunError.exit_code, given)
+
+
+def _run(arguments: list[str]) -> int | None:
+    """The exit code of the command, None for 0; raises SettingsError for what the option parser refuses."""
+    try:
+        return app(arguments, obj=arguments, standalone_mode=False)
+    except UsageError as error:
+        if not arguments:  # the help was shown
+            return error.exit_code
+        commands = typer.main.get_group(app).commands
+        raise SettingsError(usage_sentence(error.format_message(), arguments, commands)) from None
 
 
 def _stop(sentence: str, code: int, arguments: list[str]) -> NoReturn:

@@ -22,12 +22,12 @@ def report(
         Path | None, typer.Option(help="Write to a file: .csv .jsonl .json .parquet .html .md.", metavar="FILE")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every row, in input order.")] = False,
-    top: Annotated[int | None, typer.Option(help="The N most suspect rows.", metavar="N")] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="The N most suspect rows.", metavar="N")] = None,
     given_class: Annotated[
         str | None, typer.Option("--class", help="Only rows with this given label.", metavar="NAME")
     ] = None,
     review_budget: Annotated[
-        int | None, typer.Option(help="The N rows where a look puts most labels right.", metavar="N")
+        int | None, typer.Option(min=1, help="The N rows where a look puts most labels right.", metavar="N")
     ] = None,
     min_precision: Annotated[
         float | None, typer.Option(help="As many rows as are wrong with this expected share.", metavar="P")

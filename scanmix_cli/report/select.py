@@ -92,9 +92,6 @@ def _check(
         raise SettingsError(f"{used[0]} and {used[1]} each choose the rows: give one of them")
     if top is not None and used in (["--all"], ["--review-budget"]):
         raise SettingsError(f"{used[0]} and --top each choose the rows: give one of them")
-    for name, number in (("--top", top), ("--review-budget", review_budget)):
-        if number is not None and number < 1:
-            raise SettingsError(f"{name} is {number}: give a number of rows, 1 or more")
     for name, share in (("--threshold", threshold), ("--min-precision", min_precision)):
         if share is not None and not 0 <= share <= 1:
             raise SettingsError(f"{name} is {share}: give a probability between 0 and 1")

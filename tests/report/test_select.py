@@ -105,8 +105,6 @@ def test_of_many_classes_the_first_are_named(report: pd.DataFrame) -> None:
             "--min-precision and --review-budget each choose the rows: give one of them",
         ),
         ({"everything": True, "top": 3}, "--all and --top each choose the rows: give one of them"),
-        ({"top": 0}, "--top is 0: give a number of rows, 1 or more"),
-        ({"review_budget": -1}, "--review-budget is -1: give a number of rows, 1 or more"),
         ({"threshold": 1.5}, "--threshold is 1.5: give a probability between 0 and 1"),
         ({"min_precision": float("nan")}, "--min-precision is nan: give a probability between 0 and 1"),
     ],
