@@ -23,6 +23,11 @@ class Compute:
     def accelerated(self) -> bool:
         return self.device.type != "cpu"
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether another precision is many times faster: CPUs have no arithmetic for fp16."""
+        return self.precision == "fp16" and not self.accelerated
+
     def autocast(self) -> contextlib.AbstractContextManager:
         """Surrounds a forward pass; does nothing in fp32."""
         dtype = PRECISIONS[self.precision]

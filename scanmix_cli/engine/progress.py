@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -121,12 +121,18 @@ class Live:
 
 
 class Logged:
-    """Passes everything on and writes the plain form, with times, to `log.txt`; `before` is what was said earlier."""
+    """Passes everything on and writes the plain form, with times, to `log.txt`; what comes before `open` waits."""
 
-    def __init__(self, inner: Reporter, path: Path, before: str = "") -> None:
-        self.inner, self.file = inner, path.open("a", encoding="utf-8", errors="backslashreplace")
-        if before:
-            self._write(before)
+    def __init__(self, inner: Reporter) -> None:
+        self.inner = inner
+        self.file: TextIO | None = None
+        self.waiting = ""  # lines of the time before there was a file
+
+    def open(self, path: Path) -> None:
+        """Write to the end of this file from now on."""
+        self.file = path.open("a", encoding="utf-8", errors="backslashreplace")
+        self.file.write(self.waiting)
+        self.file.flush()
 
     def decoding(self, done: int, total: int) -> None:
         self.inner.decoding(done, total)
@@ -143,13 +149,23 @@ class Logged:
         self._write(text)
         self.inner.message(text)
 
+    def note(self, text: str) -> None:
+        """Write lines that the terminal gets in another way."""
+        for line in text.splitlines():
+            self._write(line)
+
     def close(self) -> None:
         self.inner.close()
-        self.file.close()
+        if self.file is not None:
+            self.file.close()
 
     def _write(self, text: str) -> None:
-        self.file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {plain(text)}\n")
-        self.file.flush()
+        line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {plain(text)}\n"
+        if self.file is None:
+            self.waiting += line
+        else:
+            self.file.write(line)
+            self.file.flush()
 
 
 def make_reporter(quiet: bool, verbose: bool = False) -> Reporter:

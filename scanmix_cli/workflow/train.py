@@ -41,6 +41,7 @@ from scanmix_cli.report.files import write_run_tables
 from scanmix_cli.report.page.pictures import Sources
 from scanmix_cli.report.page.run_data import read_run
 from scanmix_cli.report.table import build_report
+from scanmix_cli.report.terminal import closing_panel
 from scanmix_cli.report.thumbnails import from_pixels, from_run
 from scanmix_cli.version import __version__
 from scanmix_cli.workflow.classifier import Classifier, save_classifier
@@ -93,6 +94,10 @@ def train(
     began = time.monotonic()
     check_names(request, given)
     compute = choose_compute(request.device, request.precision)
+    record = Logged(reporter)
+    log: Reporter = record if is_writer() else Silent()
+    if compute.is_slow:
+        log.message(f"warning: a CPU is many times slower in {compute.precision} than in fp32; use --precision fp32")
     require_same(samples.fingerprint(), "data")
     require_same(
         f"{device_name(compute.device)}, torch {torch.__version__}, scanmix {__version__}", "device or versions"
@@ -103,7 +108,7 @@ def train(
         samples,
         workers=request.workers or usable_cores(),
         cache_dir=None if destination.temporary else default_cache_dir(),
-        on_progress=reporter.decoding,
+        on_progress=log.decoding,
         truncated=request.truncated,
     )
     labels = given_labels(samples)
@@ -112,11 +117,10 @@ def train(
     pixels = writer_first(lambda: load(SCAN_SIZE))
     require_readable(samples, pixels)
     facts = facts_of(samples, pixels)
-    measured = ""
     if given is None:
-        request, measured = decide_weights(request, samples, pixels, facts, compute, reporter)
+        request, measured = decide_weights(request, samples, pixels, facts, compute, log)
         if measured:
-            reporter.message(measured)
+            log.message(measured)
     spent = time.monotonic() - began
     plan = from_writer(lambda: make_plan(request, facts, compute, given, destination.resume, spent))
     if plan.profile.weights:  # what is wrong with them is said before there is a folder
@@ -127,17 +131,16 @@ def train(
         from_writer(lambda: check_same(kept, identity))
         done = finished_summary(destination.path, fingerprint(identity))
         if done is not None:
-            reporter.message(f"{destination.path} has finished already with these data and settings; nothing to do")
+            log.message(f"{destination.path} has finished already with these data and settings; nothing to do")
             return _noted(Run(destination.path, done), destination)
         if not kept.exists():
-            reporter.message(f"warning: {destination.path} has no checkpoints, so it is trained from the beginning")
+            log.message(f"warning: {destination.path} has no checkpoints, so it is trained from the beginning")
     open_it = partial(opened_folder, destination.path, destination.overwrite, destination.resume)
     with open_it() if is_writer() else nullcontext(destination.path) as path, disk_told(path):
-        log: Reporter = Silent()
         if is_writer():
             write_toml(path / "config.toml", {"run": to_table(request), "profile": to_table(plan.profile)})
             remember(kept, identity)
-            log = Logged(reporter, path / "log.txt", measured)
+            record.open(path / "log.txt")
         sets = copy_sets(pixels)
         for warning in before_training(overview(samples, pixels, sets)):
             log.message(f"warning: {warning}")
@@ -162,6 +165,8 @@ def train(
             seconds = {"decoding": decoding, **context.seconds, "total": time.monotonic() - began}
             timings = {stage: round(value, 3) for stage, value in seconds.items()}
             run = from_writer(lambda: conclude(samples, pixels, sets, plan, trained, destination, timings, context))
+            if is_writer():
+                record.note(closing_panel(run.summary))
     return _noted(run, destination)
 
 

@@ -74,20 +74,29 @@ def test_live_bar_shows_stage_and_values() -> None:
 
 def test_log_keeps_every_epoch_with_its_time(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
-    log = Logged(Silent(), path)
+    log = Logged(Silent())
     log.stage("scan", 2)
+    log.open(path)
     log.epoch("scan", 1, 2, {"loss": 0.5})
     log.message("gate: low \udcff")
+    log.note("files\n  \x1brun")
     log.close()
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert [line[20:] for line in lines] == ["scan starts, 2 epochs", "scan 1/2 · loss 0.5", "gate: low \\udcff"]
+    assert [line[20:] for line in lines] == [
+        "scan starts, 2 epochs",
+        "scan 1/2 · loss 0.5",
+        "gate: low \\udcff",
+        "files",
+        "  \\x1brun",
+    ]
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", line) for line in lines)
 
 
 def test_a_resumed_log_goes_on_where_it_stopped(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     for text in ("first", "second"):
-        log = Logged(Silent(), path)
+        log = Logged(Silent())
+        log.open(path)
         log.message(text)
         log.close()
     assert [line[20:] for line in path.read_text(encoding="utf-8").splitlines()] == ["first", "second"]
@@ -101,7 +110,8 @@ def test_escape_codes_of_a_terminal_do_not_reach_it(tmp_path: Path) -> None:
     name = "warning: \x1b]0;gotcha\x07\x1b[2J\u202ecat \udcff größe.png"
     said = "warning: \\x1b]0;gotcha\\x07\\x1b[2J\\u202ecat \\udcff größe.png"
     stream, live = io.StringIO(), io.StringIO()
-    log = Logged(Plain(Console(file=stream, width=40)), tmp_path / "log.txt")
+    log = Logged(Plain(Console(file=stream, width=40)))
+    log.open(tmp_path / "log.txt")
     log.message(name)
     log.close()
     Live(Console(file=live, width=40)).message(name)

@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,15 +100,17 @@ def test_what_was_measured_is_said_and_kept(squares: Path, monkeypatch: pytest.M
             self.said += (text,)
 
     spoken = Spoken()
-    monkeypatch.setattr(
-        "scanmix_cli.workflow.train.decide_weights",
-        lambda request, *_: (replace(request, weights="none"), "weights: as measured"),
-    )
+
+    def measure(request: Request, *rest: Any) -> tuple[Request, str]:
+        rest[-1].epoch("simclr", 1, 10, {})
+        return replace(request, weights="none"), "weights: as measured"
+
+    monkeypatch.setattr("scanmix_cli.workflow.train.decide_weights", measure)
     train(read_samples(squares), Request(device="cpu", epochs=1, pretrain_epochs=1), Destination(Path("run")), spoken)
     assert spoken.said[0] == "weights: as measured"
     assert spoken.said.count("weights: as measured") == 1
     lines = Path("run/log.txt").read_text(encoding="utf-8").splitlines()
-    assert [line.split(" ", 2)[2] for line in lines[:1]] == ["weights: as measured"]
+    assert [line.split(" ", 2)[2] for line in lines[:2]] == ["simclr 1/10 · ", "weights: as measured"]
 
 
 @pytest.mark.parametrize(

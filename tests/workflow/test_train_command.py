@@ -12,6 +12,7 @@ from scanmix_cli.cli.app import main
 from scanmix_cli.evidence.store import load_evidence
 from scanmix_cli.files import read_toml
 from scanmix_cli.report.table import REPORT_COLUMNS
+from scanmix_cli.report.terminal import closing_panel
 
 SHORT = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "-q"]
 
@@ -51,6 +52,10 @@ def test_a_folder_becomes_a_complete_run_folder(squares: Path, capsys: pytest.Ca
     assert pairs.shape == (30, 2)
     assert (pairs[:, 0] >= 0).sum() == summary["counts"]["ambiguous"]
     assert "<h3>Between two classes</h3>" in Path("run/report.html").read_text(encoding="utf-8")
+    said = [line[20:] for line in Path("run/log.txt").read_text(encoding="utf-8").splitlines()]
+    panel = closing_panel(summary).splitlines()
+    assert said[-len(panel) :] == panel
+    assert any(line.startswith("estimated noise rate") for line in panel)
     stages = [row["stage"] for row in rows(Path("run/metrics.csv"))]
     assert list(dict.fromkeys(stages)) == ["simclr", "scanmix"]
     assert capsys.readouterr().out == ""
@@ -121,6 +126,22 @@ def test_an_interrupt_before_training_leaves_nothing(
     assert run("train", squares, "--out", "run", *SHORT) == 130
     assert capsys.readouterr().err == "scanmix: interrupted before training began; nothing was written\n"
     assert not Path("run").exists()
+
+
+def test_a_precision_that_is_slow_on_a_cpu_is_said_before_anything(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("scanmix_cli.workflow.train.load_pixels", stop)
+    for precision, warning in (
+        ("fp16", "warning: a CPU is many times slower in fp16 than in fp32; use --precision fp32\n"),
+        ("bf16", ""),
+    ):
+        assert run("train", squares, "--device", "cpu", "--precision", precision) == 130
+        said = f"{warning}scanmix: interrupted before training began; nothing was written\n"
+        assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize(
@@ -243,6 +264,7 @@ BAD = [
     (["--profile", "fst"], "unknown profile 'fst'; choose one of auto, fast, paper, official, webvision, clothing1m"),
     (["--time-budget", "soon"], "--time-budget 'soon' is no duration; write for example 60s, 10m or 1.5h"),
     (["--fail-on", "many"], "--fail-on 'many' is neither a count nor a share; write for example 25 or 5%"),
+    (["--fail-on", "150%"], "--fail-on '150%' is more than all labels; give a share of 100% or less, or a count"),
     (["--device", "tpu"], "unknown device 'tpu'; choose one of auto, cpu, cuda, cuda:N, mps"),
     (["--precision", "int4"], "unknown precision 'int4'; choose one of auto, fp32, bf16, fp16"),
     (["--resume"], "--resume needs the run folder; name it with --out"),
