@@ -75,8 +75,13 @@ def report(
         typer.echo(f"{counted(len(rows), 'row')} written to {out}", err=True)
     else:
         limited = top is None and review_budget is None and not everything
+        if rows.empty:
+            any_issue = whole["is_label_issue"].fillna(False).any()
+            nothing = "No row fits the choice" if any_issue else "No label is called an issue"
+            typer.echo(f"{nothing}; `scanmix report --top 20` shows the 20 most suspect rows.", err=True)
+            return
         _show(rows, SCREEN if limited else len(rows), image_paths(folder, whole, summary))
-        if len(rows) and (review_budget is not None or min_precision is not None):
+        if review_budget is not None or min_precision is not None:
             from scanmix_cli.report.economics import expected_wrong
 
             wrong = expected_wrong(rows)
@@ -103,9 +108,6 @@ def _show(rows: "pd.DataFrame", limit: int, paths: list[str]) -> None:
 
     from scanmix_cli.report.terminal import pairs_table, suspects_table
 
-    if rows.empty:
-        typer.echo("No row fits the choice; `scanmix report --top 20` shows the 20 most suspect ones.", err=True)
-        return
     console = Console()
     console.print(suspects_table(rows.head(limit), console, paths))
     pairs = pairs_table(rows, console)

@@ -132,7 +132,7 @@ def _looks(summary: dict[str, Any]) -> str:
 
 
 def _change(row: dict[str, Any], arrow: str) -> str:
-    if not row["suggested_label"]:
+    if row["suggested_label"] in ("", row["given_label"]):
         return row["given_label"]
     return f"{row['given_label'] or '(none)'} {arrow} {row['suggested_label']}"
 

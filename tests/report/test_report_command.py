@@ -55,7 +55,16 @@ def test_a_choice_by_expectation_says_what_to_expect(run_dir: Path, choice: tupl
 def test_no_suspects_are_said_on_stderr(run_dir: Path) -> None:
     result = invoke("--run", run_dir, "--threshold", "1")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "No row fits the choice; `scanmix report --top 20` shows the 20 most suspect ones.\n"
+    assert result.stderr == "No row fits the choice; `scanmix report --top 20` shows the 20 most suspect rows.\n"
+
+
+def test_a_run_without_suspects_says_so(run_dir: Path) -> None:
+    report = run_dir / "report.csv"
+    report.write_bytes(report.read_bytes().replace(b",True,", b",False,"))
+    assert not read_report(run_dir)["is_label_issue"].any()
+    result = invoke("--run", run_dir)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "No label is called an issue; `scanmix report --top 20` shows the 20 most suspect rows.\n"
 
 
 def test_json_is_one_object_and_nothing_else(run_dir: Path) -> None:

@@ -44,6 +44,11 @@ def test_rows_without_a_verdict_have_dashes(run: Run) -> None:
     assert "c/9\\udcff.png" in lines[5]
 
 
+def test_a_label_that_is_kept_stands_alone(run: Run) -> None:
+    assert shown(run.report.loc[[0]])[3].split()[1:3] == ["a/0.png", "01"]
+    assert not any("→" in line for line in shown(run.report.loc[[0]])[3:])
+
+
 def test_long_names_are_folded_and_whole(run: Run) -> None:
     name = "very/long/folder/" + "x" * 200 + ".png"
     rows = ranked_issues(run.report).head(1)
