@@ -155,12 +155,10 @@ def bench(
         return
     if name is None:
         raise SettingsError("name a data set, a folder or a table; scanmix bench --list shows the data sets")
-    if rate is not None and level is not None and rate != level:
-        raise SettingsError("--rate and --level are two words for one thing: give one of them")
     folder = out or default_folder(name)
     if resume and not (folder / "cells").is_dir():
         raise SettingsError(f"{folder} holds no benchmark to resume: start it without --resume")
-    from scanmix_cli.bench.request import BenchRequest  # imports PyTorch
+    from scanmix_cli.bench.request import LEVELLED, BenchRequest  # imports PyTorch
     from scanmix_cli.bench.runner import run_bench
     from scanmix_cli.engine.progress import make_reporter
     from scanmix_cli.workflow.outputs import check_folder
@@ -168,6 +166,10 @@ def bench(
 
     if out is not None:
         check_folder(out, (Path(name), test))
+    if level is not None and name != LEVELLED:
+        raise SettingsError(f"--level goes with {LEVELLED} only: give the share of wrong labels with --rate")
+    if rate is not None and level is not None and rate != level:
+        raise SettingsError("--rate and --level are two words for one thing: give one of them")
     request = BenchRequest(
         target=name,
         out=folder,

@@ -8,6 +8,7 @@ import numpy as np
 from scanmix_cli.data.class_names import alike, misspelt
 from scanmix_cli.data.listing import sub_folders
 from scanmix_cli.data.pixels import Pixels
+from scanmix_cli.data.rows import is_known_split
 from scanmix_cli.data.samples import TRAIN, UNLABELLED, Samples
 from scanmix_cli.data.wording import counted, quoted, shown
 from scanmix_cli.errors import DataError
@@ -71,6 +72,15 @@ def label_warnings(classes: tuple[str, ...], splits: list[str], labels: list[str
     if held_out:
         without.append(f"Classes without training images: {quoted(held_out)}.")
     return [*alike(classes), *misspelt(counts), *without]
+
+
+def split_warnings(splits: list[str]) -> list[str]:
+    """About rows that are held out under a name that may mean something else."""
+    held_out = [split for split in splits if not is_known_split(split)]
+    if not held_out:
+        return []
+    names = quoted(sorted(set(held_out)))
+    return [f"Rows of other splits than train, val and test only measure accuracy: {len(held_out)}, of {names}."]
 
 
 def size_warnings(counts: dict[str, int]) -> list[str]:

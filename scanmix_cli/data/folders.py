@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from scanmix_cli.data.listing import list_images, sub_folders
-from scanmix_cli.data.rows import SPLIT_FOLDERS, Rows, is_train_name
+from scanmix_cli.data.rows import Rows, is_known_split, is_train_name
 from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.data.wording import counted, shown
 from scanmix_cli.errors import DataError
@@ -72,7 +72,7 @@ def _split_folders(folder: Path, folders: list[str], with_images: set[str]) -> l
 
 
 def _known_splits(folders: list[str]) -> list[str]:
-    return [name for name in folders if name.casefold() in SPLIT_FOLDERS]
+    return [name for name in folders if is_known_split(name)]
 
 
 def _split_name(folder_name: str) -> str:

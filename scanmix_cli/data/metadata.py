@@ -5,7 +5,7 @@ from pathlib import Path
 from scanmix_cli.data.columns import has_label_column
 from scanmix_cli.data.folders import has_classes, read_folder
 from scanmix_cli.data.listing import sub_folders
-from scanmix_cli.data.rows import SPLIT_FOLDERS, Rows, is_train_name
+from scanmix_cli.data.rows import Rows, is_known_split, is_train_name
 from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.data.table_rows import TableOptions, open_table, table_rows
 
@@ -24,7 +24,7 @@ def read_described_folder(folder: Path, options: TableOptions) -> list[Rows] | N
         rows = read_folder(folder)
         rows.warnings.append(f"{metadata.name} has no label column; labels are the folder names.")
         return [rows]
-    splits = [name for name in sub_folders(folder) if name.casefold() in SPLIT_FOLDERS and _metadata(folder / name)]
+    splits = [name for name in sub_folders(folder) if is_known_split(name) and _metadata(folder / name)]
     return [_split_rows(folder, name, options) for name in splits] if any(map(is_train_name, splits)) else None
 
 

@@ -13,6 +13,11 @@ def is_train_name(split: str) -> bool:
     return split.strip().casefold() in ("train", "training")
 
 
+def is_known_split(split: str) -> bool:
+    """Whether a split has one of the usual names."""
+    return split.strip().casefold() in SPLIT_FOLDERS
+
+
 @dataclass
 class Rows:
     """Equally long lists, one entry per row; `classes` also holds classes without a row (empty class folders)."""
@@ -26,6 +31,7 @@ class Rows:
     extra: dict[str, list[Any]] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)  # files and folders that are no images of a class, by kind
     warnings: list[str] = field(default_factory=list)
+    of_table: bool = False  # labels are those of a table, not the names of folders
 
     def __len__(self) -> int:
         return len(self.filenames)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from scanmix_cli.data.audit import copy_warnings, label_warnings, require_classes
+from scanmix_cli.data.audit import copy_warnings, label_warnings, require_classes, split_warnings
 from scanmix_cli.data.folders import read_folder
 from scanmix_cli.data.labelled_folder import labelled_folder_rows
 from scanmix_cli.data.metadata import read_described_folder
@@ -42,6 +42,8 @@ def read_samples(
     root = parts[0].root
     if test is not None:
         parts += _read_test(test, options)
+    if not any(part.of_table for part in parts):
+        _refuse_options(data, options)
     splits = [split for part in parts for split in part.splits]
     given = [label for part in parts for label in part.labels]
     paths = [path for part in parts for path in part.paths]
@@ -67,7 +69,12 @@ def read_samples(
         # Plain objects: file names that are no valid Unicode have no place in pandas' own text type.
         table=pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}),
         classes=classes,
-        warnings=(*warnings, *label_warnings(classes, splits, given), *copy_warnings(paths, given)),
+        warnings=(
+            *warnings,
+            *split_warnings(splits),
+            *label_warnings(classes, splits, given),
+            *copy_warnings(paths, given),
+        ),
         ignored=_by_count(sum((part.ignored for part in parts), Counter())),
         extra_columns=tuple(extra),
     )
@@ -86,6 +93,16 @@ def _read(data: Path, labels: Path | None, options: TableOptions, leave_out: Pat
     if not labels.is_file():
         raise DataError(f"{labels} (--labels) is no file; check the path")
     return [labelled_folder_rows(data, open_table(labels, options), options)]
+
+
+def _refuse_options(data: Path, options: TableOptions) -> None:
+    """DataError where an option of tables was given, of which there is none."""
+    given = [name for name, value in vars(options).items() if value is not None]
+    if given:
+        raise DataError(
+            f"--{given[0].replace('_', '-')} goes with a table, but the labels of {data} are the names of its folders; "
+            "leave it out or give the table"
+        )
 
 
 def _require_test(test: Path, data: Path) -> None:

@@ -74,7 +74,9 @@ def read_table(path: Path, *, sep: str | None, encoding: str | None, known: Coll
     elif suffix in _SPREADSHEETS:
         raise DataError(f"{path} is a spreadsheet; save its sheet as CSV and give that file")
     else:
-        raise DataError(f"{path} is neither a folder nor a table; tables end in .csv, .tsv, .jsonl or .parquet")
+        raise DataError(
+            f"{path} is neither a folder nor a table; tables end in .csv, .tsv, .txt, .jsonl, .json or .parquet"
+        )
     if not len(table):
         raise DataError(f"{path} has no rows; give a table with one row per image")
     return table

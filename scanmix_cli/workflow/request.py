@@ -58,11 +58,14 @@ class FailOn:
 
 
 def parse_fail_on(text: str) -> FailOn:
-    """`25` is a count, `5%` a share; SettingsError for anything else."""
+    """`25` is a count, `5%` a share, of all at most; SettingsError for anything else."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
     if match is None:
         raise SettingsError(f"--fail-on {text!r} is neither a count nor a share; write for example 25 or 5%")
-    return FailOn(float(match[1]) / (100 if match[2] else 1), bool(match[2]))
+    limit = FailOn(float(match[1]) / (100 if match[2] else 1), bool(match[2]))
+    if limit.is_share and limit.limit > 1:
+        raise SettingsError(f"--fail-on {text!r} is more than all labels; give a share of 100% or less, or a count")
+    return limit
 
 
 @dataclass(frozen=True)

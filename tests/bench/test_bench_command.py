@@ -41,8 +41,10 @@ WRONG = [
     (["cifar10", "--noise-map", "a.json"], "--noise-map goes with --noise asym only: leave it out"),
     (["cifar10", "--profile", "best"], "unknown profile 'best'; choose one of auto, fast, paper, official, "
      "webvision, clothing1m"),
-    (["cifar10", "--rate", "0.4", "--level", "0.2"], "--rate and --level are two words for one thing: give one of "
-     "them"),
+    (["red-mini-imagenet", "--rate", "0.4", "--level", "0.2"], "--rate and --level are two words for one thing: give "
+     "one of them"),
+    (["cifar10", "--level", "0.2"], "--level goes with red-mini-imagenet only: give the share of wrong labels with "
+     "--rate"),
     (["cifar10", "--time-budget", "soon"], "--time-budget 'soon' is no duration; write for example 60s, 10m or 1.5h"),
     (["cifar10", "--label-column", "species"], "--label-column goes with a folder or table of your own, not with "
      "cifar10: leave it out"),

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from image_files import make_folder, save_picture, write_table
@@ -29,6 +30,31 @@ def test_images_at_any_depth_belong_to_their_class_folder(tmp_path: Path) -> Non
     assert samples.classes == ("cat", "dog")
     assert samples.label_ids().tolist() == [0, 0, 1]
     assert samples.name == tmp_path.name
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"path_column": "x"}, "--path-column"),
+        ({"split_column": "x", "sep": ","}, "--split-column"),
+        ({"encoding": "utf-8"}, "--encoding"),
+        ({"root": Path("x")}, "--root"),
+    ],
+)
+def test_options_of_tables_are_refused_for_a_folder(tmp_path: Path, options: dict[str, Any], name: str) -> None:
+    make_folder(tmp_path, ["cat/a.png", "dog/a.png"])
+    with pytest.raises(DataError) as caught:
+        read_samples(tmp_path, **options)
+    assert str(caught.value) == (
+        f"{name} goes with a table, but the labels of {tmp_path} are the names of its folders; leave it out or give "
+        "the table"
+    )
+
+
+def test_options_of_tables_may_be_those_of_the_test_part(tmp_path: Path) -> None:
+    make_folder(tmp_path / "data", ["cat/a.png", "dog/a.png"])
+    table = write_table(tmp_path / "t.csv", "where;label\ndata/cat/a.png;cat\n")
+    assert len(read_samples(tmp_path / "data", test=table, path_column="where", sep=";")) == 3
 
 
 def test_rows_are_sorted_as_plain_text(tmp_path: Path) -> None:

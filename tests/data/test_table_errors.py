@@ -111,7 +111,12 @@ from scanmix_cli.errors import DataError
             {},
             "{t}, row 1: column 'label' holds list where one text is needed; give one path and one label per row",
         ),
-        ("t.doc", b"x", {}, "{t} is neither a folder nor a table; tables end in .csv, .tsv, .jsonl or .parquet"),
+        (
+            "t.doc",
+            b"x",
+            {},
+            "{t} is neither a folder nor a table; tables end in .csv, .tsv, .txt, .jsonl, .json or .parquet",
+        ),
         ("t.xlsx", b"PK", {}, "{t} is a spreadsheet; save its sheet as CSV and give that file"),
         (
             "t.csv",

@@ -119,6 +119,14 @@ def test_split_names_stay_but_train_is_always_train(tmp_path: Path) -> None:
     ]
 
 
+def test_splits_of_other_names_are_held_out_and_said_once(tmp_path: Path) -> None:
+    text = "file_name,label,split\na,cat,train\nb,dog,\nc,dog,unknown\nd,dog,unknown\ne,cat,Val\n"
+    samples = read_samples(write_table(tmp_path / "t.csv", text))
+    assert samples.is_train().tolist() == [True, True, False, False, False]
+    said = [warning for warning in samples.warnings if "splits than" in warning]
+    assert said == ["Rows of other splits than train, val and test only measure accuracy: 2, of 'unknown'."]
+
+
 def test_label_text_survives(tmp_path: Path) -> None:
     labels = ["01", "1", "10", "2", "1.0", "1e3", "NA", "null", "None", "nan", "True", "cat ", "Cat", "cat", "ünï", "-"]
     text = "file_name,label\n" + "".join(f"{k}.png,{label}\n" for k, label in enumerate(labels))

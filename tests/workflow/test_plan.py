@@ -265,6 +265,8 @@ def test_fail_on_counts_and_shares() -> None:
     assert not parse_fail_on("25").exceeded(25, 1000)
     assert parse_fail_on("5%").exceeded(51, 1000)
     assert not parse_fail_on("5%").exceeded(50, 1000)
+    assert parse_fail_on("150") == FailOn(150.0, False)
+    assert parse_fail_on("100%") == FailOn(1.0, True)
 
 
 def test_a_budget_below_one_epoch_of_everything_draws_a_part_of_the_images() -> None:
