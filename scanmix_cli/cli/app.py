@@ -86,10 +86,10 @@ def main(arguments: list[str] | None = None) -> None:
         _stop(f"unexpected {type(error).__name__} ({reason}); {advice}", RunError.exit_code, given)
 
 
-def _run(arguments: list[str]) -> int | None:
-    """The exit code of the command, None for 0; raises SettingsError for what the option parser refuses."""
+def _run(arguments: list[str]) -> int:
+    """The exit code of the command; raises SettingsError for what the option parser refuses."""
     try:
-        return app(arguments, obj=arguments, standalone_mode=False)
+        return app(arguments, obj=arguments, standalone_mode=False) or 0
     except UsageError as error:
         if not arguments:  # the help was shown
             return error.exit_code

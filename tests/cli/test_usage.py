@@ -47,4 +47,4 @@ def test_help_is_no_error(arguments: list[str], capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr()
     assert "Example: scanmix train ./images" in shown.out
     assert shown.err == ""
-    assert (stopped.value.code or 0) == (0 if arguments else 2)
+    assert stopped.value.code == (0 if arguments else 2)
