@@ -97,6 +97,7 @@ class Context:
         self._captured: weakref.WeakSet[PartedStep] = weakref.WeakSet()
         self._good: Snapshot | None = None  # the stage's last state with finite numbers
         self._saved = True  # whether `_good` is on disk as well
+        self._take: Callable[[], Snapshot] | None = None  # makes `_good` of the stage's last finished epoch
         self._fault = ""  # what became of a loss that is not finite any more
 
     @property
@@ -179,18 +180,21 @@ class Context:
                 self._go_back(stateful)
                 continue
             index += 1
-            length = partial(self.budget.epochs, index - first, planned - first, self._preparation)
-            total = first + from_writer(length)
+            total = first + from_writer(partial(self.budget.epochs, index - first, planned - first, self._preparation))
             self._record(stage, index, total, time.monotonic() - epoch_began)
-            self._good = None  # two at once would take twice the memory
-            self._good = Snapshot.take(index, total if index >= total else planned, stateful, self.generator)
             self._saved = False
+            length = total if index >= total else planned
+            self._take = partial(Snapshot.take, index, length, stateful, self.generator)
+            self._good = None  # two at once would take twice the memory
+            self._good = self._take()
             if index >= total or time.monotonic() - saved > CHECKPOINT_SECONDS:
                 self.save_progress()
                 saved = time.monotonic()
 
     def save_progress(self) -> None:
         """Put the last finished epoch's state on disk, unless it is there: for the end of a stage or an early one."""
+        if self._good is None and self._take is not None:  # an interrupt came while it was made
+            self._good = self._take()
         if self._good is not None and not self._saved:
             self.checkpoints.save(self.stage, self._good)
             self._saved = True

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from scanmix_cli.engine.budget import Budget
-from scanmix_cli.engine.checkpoints import Checkpoints
+from scanmix_cli.engine.checkpoints import Checkpoints, Snapshot
 from scanmix_cli.engine.context import Context, Epoch
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.engine.progress import Silent
@@ -151,6 +151,29 @@ def test_what_ends_a_stage_early_leaves_the_last_finished_epoch(tmp_path: Path) 
     assert restored == (3, 5)
     assert net.weight.item() == 2
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_an_interrupt_while_a_finished_epoch_is_copied_does_not_lose_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context, net = Context(CPU, 0, checkpoints=Checkpoints(tmp_path)), torch.nn.Linear(1, 1)
+    take, calls = Snapshot.take, []
+
+    def interrupted(*of: object) -> Snapshot:
+        calls.append(of)
+        if len(calls) == 4:  # the first one is of the beginning
+            raise KeyboardInterrupt
+        return take(*of)
+
+    monkeypatch.setattr(Snapshot, "take", interrupted)
+    with contextlib.suppress(KeyboardInterrupt):
+        for epoch in context.epochs("scan", 5, net=net):
+            net.weight.data.fill_(epoch.index)
+    assert len(calls) == 4
+    context.save_progress()
+    again, fresh = Context(CPU, 0, checkpoints=Checkpoints(tmp_path, resume=True)), torch.nn.Linear(1, 1)
+    assert [epoch.index for epoch in again.epochs("scan", 5, net=fresh)] == [3, 4]
+    assert fresh.weight.item() == 2
 
 
 def test_metrics_hold_a_row_per_epoch_and_the_union_of_all_values(tmp_path: Path) -> None:
