@@ -23,7 +23,10 @@ def check_file(out: Path, sources: Iterable[Path | None] = (), *, option: str = 
     for place in _places(out):
         if place.suffix.casefold() in IMAGE_SUFFIXES:
             raise SettingsError(f"{option} {out} is named like a picture, but a table is written; name it .csv")
-        if any(source is not None and _is_read(place, source) for source in sources):
+        read = [source for source in sources if source is not None and _is_read(place, source)]
+        if any(source.is_dir() for source in read):
+            raise SettingsError(f"{option} {out} belongs to the data; name another file")
+        if read:
             raise SettingsError(f"{option} {out} is one of the files to read; name another file")
         if run := run_that_owns(place):
             raise SettingsError(f"{option} {out} belongs to the run in {run}, which it would break; name another file")
@@ -60,7 +63,8 @@ def _places(out: Path) -> set[Path]:
 
 
 def _is_read(place: Path, source: Path) -> bool:
-    """Whether `place` is the file `source`, or a table of labels that lies in the folder `source` or a split of it."""
+    """Whether `place` is the file `source`, or a file in the folder `source` that is there already or would be read."""
     if source.is_dir():
-        return place.name in METADATA_NAMES and Path(os.path.realpath(source)) in (place.parent, place.parent.parent)
+        inside = place.is_relative_to(os.path.realpath(source))
+        return inside and (place.exists() or place.name in METADATA_NAMES)
     return place.exists() and source.exists() and place.samefile(source)

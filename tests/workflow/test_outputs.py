@@ -7,6 +7,8 @@ import pytest
 from scanmix_cli.errors import RunError, SettingsError
 from scanmix_cli.workflow.outputs import check_file, check_folder, make_room
 
+IN_DATA = " belongs to the data; name another file"
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -46,7 +48,7 @@ def test_files_of_a_run_are_left_alone(place: Path, out: str, run: str) -> None:
     )
 
 
-@pytest.mark.parametrize("out", ["run/noisy.csv", "noisy.csv", "report.csv", "data/bad.csv", "new/folder/report.csv"])
+@pytest.mark.parametrize("out", ["run/noisy.csv", "noisy.csv", "report.csv", "new/folder/report.csv"])
 def test_tables_of_ones_own_may_be_written_again(place: Path, out: str) -> None:
     Path("config.toml").touch()  # settings beside the user's tables make no run folder
     for _ in range(2):
@@ -60,14 +62,19 @@ def test_tables_of_ones_own_may_be_written_again(place: Path, out: str) -> None:
     [
         ("labels.csv", "--export labels.csv is one of the files to read; name another file"),
         ("link.csv", "--export link.csv is one of the files to read; name another file"),
-        ("data/metadata.csv", "--export data/metadata.csv is one of the files to read; name another file"),
-        ("data/cat/metadata.csv", "--export data/cat/metadata.csv is one of the files to read; name another file"),
+        ("data/metadata.csv", "--export data/metadata.csv" + IN_DATA),
+        ("data/cat/metadata.csv", "--export data/cat/metadata.csv" + IN_DATA),
+        ("data/truth.csv", "--export data/truth.csv" + IN_DATA),
+        ("data/link.csv", "--export data/link.csv" + IN_DATA),
         ("data/cat/1.PNG", "--export data/cat/1.PNG is named like a picture, but a table is written; name it .csv"),
         ("data/cat", "--export data/cat is a folder; name a file"),
     ],
 )
 def test_what_is_read_is_not_written(place: Path, out: str, sentence: str) -> None:
     Path("link.csv").symlink_to("labels.csv")
+    Path("data/link.csv").symlink_to("../labels.csv")
+    Path("data/truth.csv").touch()
+    check_file(Path("data/new.csv"), [Path("data")])
     with pytest.raises(SettingsError) as error:
         check_file(Path(out), [Path("data"), Path("labels.csv")], option="--export")
     assert str(error.value) == sentence

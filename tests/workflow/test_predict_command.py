@@ -99,7 +99,7 @@ def test_networks_and_views_change_the_probabilities_only(place: Path) -> None:
         (["run", "new", "--network", "3"], "there is no network '3'; choose one of both, 1, 2"),
         (["new", "new"], "new holds no trained classifier; name the folder of a finished run"),
         (["run", "new", "--out", "new/empty.png"], "new/empty.png is named like a picture, but a table is written"),
-        (["run", "new", "new/odd.dat", "--out", "new/odd.dat"], "--out new/odd.dat is one of the files to read; name"),
+        (["run", "new", "new/odd.dat", "--out", "new/odd.dat"], "--out new/odd.dat belongs to the data; name"),
         (["run", "new", "--out", "run/report.csv"], "which it would break; name another file"),
         (["run", "empty folder"], "empty folder holds no images; name image files or a folder of them"),
     ],
