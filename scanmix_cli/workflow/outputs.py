@@ -57,9 +57,9 @@ def check_folder(out: Path, sources: Iterable[Path | None]) -> None:
             )
 
 
-def _places(out: Path) -> set[Path]:
-    """The file that would be replaced and, where that is a link, the one that it leads to."""
-    return {Path(os.path.realpath(out.parent), out.name), Path(os.path.realpath(out))}
+def _places(out: Path) -> tuple[Path, Path]:
+    """The file that would be replaced, and the one that it leads to where it is a link."""
+    return Path(os.path.realpath(out.parent), out.name), Path(os.path.realpath(out))
 
 
 def _is_read(place: Path, source: Path) -> bool:
