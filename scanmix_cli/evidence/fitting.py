@@ -6,7 +6,7 @@ import numpy as np
 
 from scanmix_cli.evidence.alike_errors import CLEAR
 from scanmix_cli.evidence.belief_worth import DOUBT, TILT, goodness, leaning, tilted, worth
-from scanmix_cli.evidence.image_noise import confusion, follows_image
+from scanmix_cli.evidence.image_noise import HALF, confusion, follows_image
 from scanmix_cli.evidence.model_search import (
     EVEN,
     Data,
@@ -33,7 +33,6 @@ HIT_MORE = 0.5  # slope from which doubtful images are said to be hit more often
 RAISED = 3.0  # the odds of a wrong label, at most, by the neighbours' given labels alone
 LAST = 150  # steps of a fit whose freedom is settled
 BACKED = 0.5  # share of the estimate from which plain errors vouch for it
-HALF = 0.5  # exponent of the confusion of classes where wrong labels follow the image
 MADE_SAY, MADE_WEIGHT = 0.1, 1.15  # the same where a classifier made them, and the weight of the beliefs there
 
 

@@ -12,6 +12,7 @@ from scanmix_cli.evidence.noise_model import TINY, softmax
 from scanmix_cli.evidence.scores import sums_by_class
 
 SHARPENED = (1.0, 1.6, 2.5, 4.0)  # exponents of beliefs about the true class
+HALF = 0.5  # exponent of the confusion of classes where wrong labels follow the image
 SOFTENED = (0.2, 0.3, 0.5, 0.8, 1.2, 2.0)  # of beliefs out of which labels are drawn
 STEPS = 8  # of EM for the confusion of classes
 MIXED = 30  # of EM for the share of labels that follow nothing
@@ -54,7 +55,7 @@ def confusion(beliefs: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def halved(beliefs: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """float64 (n, C): the true class by beliefs (n, C) times the square root of what the confusion of classes makes of
     the given label. Where labels follow the image the whole would count the image's doubt twice."""
-    return _after(beliefs, labels, np.sqrt(confusion(beliefs, labels)))
+    return _after(beliefs, labels, confusion(beliefs, labels) ** HALF)
 
 
 def by_classes(evidence: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, float]:

@@ -19,7 +19,7 @@ from scanmix_cli.engine.parallel import agree, from_writer, is_writer
 from scanmix_cli.evidence.alike_errors import CLEAR, made_alike
 from scanmix_cli.evidence.belief_worth import WEAK, goodness
 from scanmix_cli.evidence.evidence import Evidence, View
-from scanmix_cli.evidence.image_noise import follows_image
+from scanmix_cli.evidence.image_noise import HALF, follows_image
 from scanmix_cli.method.belief_step import BeliefStep
 from scanmix_cli.method.beliefs import (
     believe,
@@ -47,7 +47,7 @@ FOLLOWED = 10_000  # images that tell whether wrong labels follow them
 SAMPLE = 20_000  # images that tell how far beliefs may be trusted
 SETTLED = 8  # rounds after which votes hardly change
 WIDER, REACH = 2, 8  # so many times the neighbours vote, where more than so many times their votes are needed
-HALF, QUARTER = 0.5, 0.25  # say of the confusion where wrong labels follow the image, and where a classifier made them
+MADE_SAY = 0.25  # exponent of the noise matrix where a classifier made the labels; HALF where people erred
 LEARNED_FLOOR = 0.1  # of an even share: no opinion rules a class out further where a network learns from it
 
 
@@ -263,7 +263,7 @@ class Teacher:
         if self.settings.halved and len(rows):
             voted = believe([self._votes(neighbors)], self.prior, self._floor)
             follows, made = from_writer(lambda: self._follow(voted, neighbors, rows))
-            self.say = QUARTER if made else HALF if follows else 1.0
+            self.say = MADE_SAY if made else HALF if follows else 1.0
             if made and not self.settings.rounds:
                 self.rounds = SETTLED
         if not self.settings.rounds and not self.follows:

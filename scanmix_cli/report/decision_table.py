@@ -54,7 +54,6 @@ def read_decision_table(path: Path, filenames: Sequence[str]) -> tuple[list[Choi
             foreign += 1
         else:
             choices[row] = Choice(row, name, decision, label)
-    require_images(path, choices, foreign)
     return list(choices.values()), foreign
 
 

@@ -28,7 +28,12 @@ from typing import TypeVar
 
 from scanmix_cli.errors import DataError, RunError, ScanmixError
 from scanmix_cli.report.choices import KINDS, TOOLS, Choice
-from scanmix_cli.report.decision_table import read_decision_table, refuse_new_classes, write_decision_table
+from scanmix_cli.report.decision_table import (
+    read_decision_table,
+    refuse_new_classes,
+    require_images,
+    write_decision_table,
+)
 
 DECISIONS = "decisions.sqlite"
 T = TypeVar("T")
@@ -177,6 +182,7 @@ class Decisions:
         for labels too that are neither a class of the run nor a decision that stands.
         """
         choices, foreign = read_decision_table(path, filenames)
+        require_images(path, choices, foreign)
         refuse_new_classes(path, choices, {*classes, *(entry.label for entry in self.standing())})
         return replace(self.add_new(choices, who=who, source=source), foreign=foreign)
 
