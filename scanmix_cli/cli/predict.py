@@ -10,6 +10,7 @@ import typer
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted, printable
 from scanmix_cli.files import write_text
+from scanmix_cli.report.runs import resolve_run
 
 
 def predict(
@@ -32,12 +33,12 @@ def predict(
     """
     from scanmix_cli.report.export import records
     from scanmix_cli.report.spreadsheet import csv_text
-    from scanmix_cli.workflow.outputs import check_file, make_room
+    from scanmix_cli.workflow.outputs import check_file, make_room, trained_on
     from scanmix_cli.workflow.predict import predict as run_prediction  # imports PyTorch
     from scanmix_cli.workflow.predict import unreadable
 
     if out is not None:
-        check_file(out, images)
+        check_file(out, [*images, *trained_on(resolve_run(run))])
     table = run_prediction(run, images, top_k=top_k, device=device, network=network, views=views)
     bad = unreadable(table)
     if out is not None:

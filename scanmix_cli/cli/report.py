@@ -46,12 +46,13 @@ def report(
     from scanmix_cli.report.files import read_summary
     from scanmix_cli.report.places import image_paths
     from scanmix_cli.report.select import select
-    from scanmix_cli.workflow.outputs import check_file, make_room
+    from scanmix_cli.workflow.outputs import check_file, make_room, trained_on
 
     if out is not None:
         check_extension(out)
-        check_file(out)
     folder = latest_run() if run is None else resolve_run(run)
+    if out is not None:
+        check_file(out, trained_on(folder))
     whole, _ = read_decided_report(folder)
     summary = read_summary(folder)
     rows = select(

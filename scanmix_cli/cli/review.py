@@ -93,10 +93,10 @@ def _tables(folder: Path, import_file: Path | None, export_file: Path | None, wh
     """Decisions from a CSV file, then to one."""
     from scanmix_cli.report.decisions import open_decisions
     from scanmix_cli.report.files import read_report, read_summary
-    from scanmix_cli.workflow.outputs import check_file, make_room
+    from scanmix_cli.workflow.outputs import check_file, make_room, trained_on
 
     if export_file is not None:
-        check_file(export_file, (import_file,), option="--export")
+        check_file(export_file, (import_file, *trained_on(folder)), option="--export")
     names = read_report(folder)["filename"].tolist()
     with open_decisions(folder) as log:
         if import_file is not None:

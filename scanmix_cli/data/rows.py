@@ -31,7 +31,7 @@ class Rows:
     extra: dict[str, list[Any]] = field(default_factory=dict)
     ignored: Counter[str] = field(default_factory=Counter)  # files and folders that are no images of a class, by kind
     warnings: list[str] = field(default_factory=list)
-    of_table: bool = False  # labels are those of a table, not the names of folders
+    table: Path | None = None  # whose labels these are; None: labels are the names of folders
 
     def __len__(self) -> int:
         return len(self.filenames)

@@ -27,6 +27,7 @@ class Samples:
     warnings: tuple[str, ...] = ()
     ignored: dict[str, int] = field(default_factory=dict)  # what was passed over, by kind, such as "*.txt"
     extra_columns: tuple[str, ...] = field(default=())
+    tables: tuple[Path, ...] = ()  # that the labels were read from
 
     def __len__(self) -> int:
         return len(self.table)

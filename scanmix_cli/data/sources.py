@@ -42,7 +42,8 @@ def read_samples(
     root = parts[0].root
     if test is not None:
         parts += _read_test(test, options)
-    if not any(part.of_table for part in parts):
+    tables = tuple(dict.fromkeys(part.table for part in parts if part.table is not None))
+    if not tables:
         _refuse_options(data, options)
     splits = [split for part in parts for split in part.splits]
     given = [label for part in parts for label in part.labels]
@@ -77,6 +78,7 @@ def read_samples(
         ),
         ignored=_by_count(sum((part.ignored for part in parts), Counter())),
         extra_columns=tuple(extra),
+        tables=tables,
     )
 
 

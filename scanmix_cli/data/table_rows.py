@@ -68,7 +68,7 @@ def unplaced_rows(table: Table, options: TableOptions, root: Path) -> Rows:
     extra = {_extra_name(name): values for name, values in table.columns.items() if name not in chosen}
     classes = set(labels) - {""}
     warnings = [*table.warnings, *roles.warnings]
-    return Rows(root, filenames, [], splits, labels, classes, extra, warnings=warnings, of_table=True)
+    return Rows(root, filenames, [], splits, labels, classes, extra, warnings=warnings, table=table.path)
 
 
 def _splits(cells: list[str]) -> list[str]:

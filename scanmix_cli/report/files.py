@@ -66,7 +66,12 @@ def write_run_tables(
     save_places(run_dir, samples)
     whole = {
         "run": str(run_dir),
-        "data": {"name": samples.name, "root": str(samples.root.absolute()), "fingerprint": samples.fingerprint()},
+        "data": {
+            "name": samples.name,
+            "root": str(samples.root.absolute()),
+            "tables": [str(table.absolute()) for table in samples.tables],
+            "fingerprint": samples.fingerprint(),
+        },
         "classes": list(samples.classes),
         "counts": counts(report) | {"ambiguous": int(verdicts.is_ambiguous.sum()), "cleaned": len(cleaned)},
         "noise_rate": _interval(verdicts.noise_rate) | {"level": LEVEL},

@@ -7,7 +7,8 @@ from pathlib import Path
 from scanmix_cli.data.listing import IMAGE_SUFFIXES, is_litter
 from scanmix_cli.data.metadata import METADATA_NAMES
 from scanmix_cli.engine.run_folder import run_that_owns
-from scanmix_cli.errors import RunError, SettingsError
+from scanmix_cli.errors import DataError, RunError, SettingsError
+from scanmix_cli.report.files import read_summary
 
 
 def check_file(out: Path, sources: Iterable[Path | None] = (), *, option: str = "--out") -> None:
@@ -30,6 +31,15 @@ def check_file(out: Path, sources: Iterable[Path | None] = (), *, option: str = 
             raise SettingsError(f"{option} {out} is one of the files to read; name another file")
         if run := run_that_owns(place):
             raise SettingsError(f"{option} {out} belongs to the run in {run}, which it would break; name another file")
+
+
+def trained_on(run: Path) -> list[Path]:
+    """The tables that a finished run has its labels from, as far as its summary tells and they are still there."""
+    try:
+        tables = read_summary(run)["data"].get("tables", [])
+    except DataError:
+        return []
+    return [Path(table) for table in tables if os.path.isfile(table)]
 
 
 def make_room(out: Path) -> None:

@@ -233,6 +233,7 @@ def test_metadata_in_split_folders(tmp_path: Path) -> None:
     ]
     assert all(map(os.path.exists, samples.table["path"]))
     assert samples.root == tmp_path
+    assert samples.tables == (tmp_path / "test" / "metadata.jsonl", tmp_path / "train" / "metadata.csv")
 
 
 def test_metadata_without_labels_leaves_them_to_the_folders(tmp_path: Path) -> None:

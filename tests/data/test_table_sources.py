@@ -245,6 +245,7 @@ def test_folder_with_labels_in_a_table(tmp_path: Path) -> None:
     found = ["2.png", "1.png", "sub/3.jpg", "4.png", "gone.png", "6.png", "5.png", "x/6.png", "y/6.png"]
     assert samples.table["path"].tolist() == [str(folder / name) for name in found]
     assert samples.table["note"].tolist() == ["n"] * 6 + [""] * 3
+    assert samples.tables == (tmp_path / "labels.csv",)
     message = "3 of 7 images have no row in labels.csv and count as unlabelled, such as 5.png."
     assert message in samples.warnings
 
@@ -258,3 +259,4 @@ def test_test_table_joins_with_its_own_columns(tmp_path: Path) -> None:
     assert samples.table["path"][2] == str(tmp_path / "held" / "1.png")
     assert samples.table["a"].tolist() == ["x", "y", ""]
     assert samples.table["b"].tolist() == ["", "", "z"]
+    assert samples.tables == (table, held_out)

@@ -219,6 +219,18 @@ def test_files_of_the_run_are_not_replaced(run_dir: Path, name: str) -> None:
     assert {file: file.read_bytes() for file in run_dir.iterdir()} == before
 
 
+def test_the_table_that_the_run_was_trained_on_is_not_replaced(run_dir: Path, tmp_path: Path) -> None:
+    table, summary = tmp_path / "labels.csv", json.loads((run_dir / "summary.json").read_text())
+    table.write_text("file_name,label\n")
+    summary["data"]["tables"] = [str(tmp_path / "gone.csv"), str(table)]
+    (run_dir / "summary.json").write_text(json.dumps(summary))
+    with pytest.raises(SettingsError) as error:
+        invoke("--run", run_dir, "--out", table)
+    assert str(error.value) == f"--out {table} is one of the files to read; name another file"
+    assert table.read_text() == "file_name,label\n"
+    assert invoke("--run", run_dir, "--out", tmp_path / "gone.csv").exit_code == 0, "it was not there any more"
+
+
 def test_a_table_beside_them_may_be_written_again(run_dir: Path) -> None:
     for _ in range(2):
         assert invoke("--run", run_dir, "--out", run_dir / "noisy.csv").exit_code == 0

@@ -1,6 +1,7 @@
 """`scanmix review` on the command line."""
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,13 @@ def test_decisions_do_not_replace_what_they_come_from(tmp_path: Path, capsys: py
     )
     assert (run / "report.csv").read_bytes() == report
     assert run_command("--run", run, "--export", table) == 0
+    capsys.readouterr()
+    summary = json.loads((run / "summary.json").read_text())
+    summary["data"]["tables"] = [str(table)]
+    (run / "summary.json").write_text(json.dumps(summary))
+    assert run_command("--run", run, "--export", table) == 2, "the run was trained on it"
+    assert capsys.readouterr().err == f"scanmix: --export {table} is one of the files to read; name another file\n"
+    (run / "summary.json").write_text(json.dumps(summary | {"data": summary["data"] | {"tables": []}}))
     assert run_command("--run", run, "--import", table, "--export", table) == 2
     assert f"--export {table} is one of the files to read; name another file" in capsys.readouterr().err
 

@@ -84,6 +84,18 @@ def test_pieces_give_what_the_whole_gives(place: Path, monkeypatch: pytest.Monke
     pd.testing.assert_frame_equal(in_pieces, whole, check_exact=False, atol=1e-6)
 
 
+def test_the_table_that_the_run_was_trained_on_is_not_replaced(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "labels.csv").touch()
+    summary = {name: {} for name in ("counts", "noise_rate")} | {"classes": [], "data": {"name": "labels", "root": "."}}
+    summary["data"]["tables"] = [str(place / "labels.csv")]
+    summary["counts"] = dict.fromkeys(("rows", "labelled", "label_issues"), 0)
+    summary["noise_rate"] = dict.fromkeys(("estimate", "low", "high"), 0.0)
+    (place / "run" / "summary.json").write_text(json.dumps(summary))
+    assert run("run", "new", "--out", "labels.csv") == 2
+    assert capsys.readouterr().err == "scanmix: --out labels.csv is one of the files to read; name another file\n"
+    assert not (place / "labels.csv").read_bytes()
+
+
 def test_networks_and_views_change_the_probabilities_only(place: Path) -> None:
     tables = [
         predict(Path("run"), [Path("new/deep")], device="cpu", network=network, views=views)

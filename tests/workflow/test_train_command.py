@@ -74,6 +74,8 @@ def test_the_table_twin_and_a_second_run_give_the_same_bytes(squares: Path) -> N
     assert Path("c/report.csv").read_bytes() == report
     assert Path("c/cleaned.csv").read_bytes() == Path("a/cleaned.csv").read_bytes()
     assert Path("d/report.csv").read_bytes() != report
+    assert run("report", "--run", "c", "--out", squares / "labels.csv") == 2, "trained on it"
+    assert (squares / "labels.csv").read_text().splitlines() == lines
 
 
 def test_report_straight_after_training_needs_no_argument(squares: Path) -> None:
