@@ -20,6 +20,7 @@ from scanmix_cli.report.files import read_report
 from scanmix_cli.workflow.classifier import load_classifier
 from scanmix_cli.workflow.log_reporter import LogReporter
 from scanmix_cli.workflow.predict import run_on_files
+from scanmix_cli.workflow.python_words import python_words
 from scanmix_cli.workflow.request import parse_duration, read_request
 from scanmix_cli.workflow.train import Destination, train
 
@@ -81,6 +82,7 @@ class ScanMixClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.string = True
         return tags
 
+    @python_words()
     def fit(self, X: Any, y: Any) -> "ScanMixClassifier":
         """Train. Raises ValueError where X and y do not go together, ScanmixError for what `scanmix train` refuses."""
         labels, texts = _labels(y)
@@ -96,6 +98,7 @@ class ScanMixClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = labels
         return self
 
+    @python_words()
     def predict_proba(self, X: Any) -> np.ndarray:
         """float32 (N, C), columns in the order of `classes_`; ValueError naming the first image that cannot be read."""
         check_is_fitted(self, "classifier_")

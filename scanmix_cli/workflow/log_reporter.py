@@ -3,6 +3,7 @@
 import logging
 
 from scanmix_cli.engine.progress import Silent, describe, headlines
+from scanmix_cli.workflow.python_words import in_python
 
 LOGGER = logging.getLogger("scanmix_cli")
 LOGGER.addHandler(logging.NullHandler())  # without a handler Python would print warnings of a library itself
@@ -21,4 +22,4 @@ class LogReporter(Silent):
 
     def message(self, text: str) -> None:
         level = logging.WARNING if text.startswith("warning: ") else logging.INFO
-        LOGGER.log(level, "%s", text.removeprefix("warning: "))
+        LOGGER.log(level, "%s", in_python(text.removeprefix("warning: ")))

@@ -18,6 +18,7 @@ from scanmix_cli.workflow.handoff import Export, export_run
 from scanmix_cli.workflow.log_reporter import LogReporter
 from scanmix_cli.workflow.outputs import check_folder
 from scanmix_cli.workflow.predict import predict
+from scanmix_cli.workflow.python_words import python_words
 from scanmix_cli.workflow.request import parse_duration, read_request
 from scanmix_cli.workflow.train import Destination, train
 
@@ -36,6 +37,7 @@ class Result:
     folder: Path
 
     @cached_property
+    @python_words()
     def report(self) -> pd.DataFrame:
         """One row per input row, in input order: the columns of `report.csv`, with decisions made since in place.
 
@@ -47,6 +49,7 @@ class Result:
         return read_decided_report(self.folder)[0]
 
     @cached_property
+    @python_words()
     def summary(self) -> dict[str, Any]:
         """The content of `summary.json`.
 
@@ -75,6 +78,7 @@ class Result:
         """
         return cleaned_labels(self.report)
 
+    @python_words()
     def predict(
         self,
         images: StrPath | Sequence[StrPath],
@@ -97,6 +101,7 @@ class Result:
         paths = [Path(image) for image in named]
         return predict(self.folder, paths, top_k=top_k, device=device, network=network, views=views)
 
+    @python_words()
     def export(self, to: str, out: StrPath, **options: Any) -> Export:
         """Write images and cleaned labels for another tool, as `scanmix export` does; originals are only read.
 
@@ -109,6 +114,7 @@ class Result:
         return export_run(self.folder, to, Path(out), **options)
 
 
+@python_words()
 def clean(
     data: StrPath,
     out: StrPath | None = None,
@@ -116,11 +122,17 @@ def clean(
     labels: StrPath | None = None,
     test: StrPath | None = None,
     overwrite: bool = False,
+    path_column: str | None = None,
+    label_column: str | None = None,
+    split_column: str | None = None,
+    root: StrPath | None = None,
+    sep: str | None = None,
+    encoding: str | None = None,
     **options: Any,
 ) -> Result:
     """Train on `data` and return the finished run.
 
-    `labels` and `test` are those of `scanmix train`; `options` are the fields of `Request`: profile, seed, epochs,
+    The named arguments are those of `scanmix train`; `options` are the fields of `Request`: profile, seed, epochs,
     device, time_budget (seconds, or text such as "10m") and so on. Progress goes to the logger `scanmix_cli`, which is
     silent unless the program sets `logging` up. Raises a ScanmixError, whose text is one sentence, for everything that
     `scanmix train` would refuse.
@@ -134,11 +146,22 @@ def clean(
     request, _ = read_request(None, options)
     if out is not None:
         check_folder(Path(out), (Path(data), _path(test)))
-    samples = read_samples(Path(data), labels=_path(labels), test=_path(test))
+    samples = read_samples(
+        Path(data),
+        labels=_path(labels),
+        path_column=path_column,
+        label_column=label_column,
+        split_column=split_column,
+        root=_path(root),
+        sep=sep,
+        encoding=encoding,
+        test=_path(test),
+    )
     folder = choose_folder(_path(out), samples.name)
     return Result(train(samples, request, Destination(folder, overwrite), LogReporter()).folder)
 
 
+@python_words()
 def load_run(run: StrPath) -> Result:
     """An earlier run; DataError where the folder holds none.
 

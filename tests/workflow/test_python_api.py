@@ -34,7 +34,7 @@ def test_clean_returns_the_run_and_says_nothing(
     assert again["predicted_label"].tolist() == [held_out[image.relative_to(squares).as_posix()]]
 
 
-def test_api_errors_are_the_sentences_of_the_command(squares: Path) -> None:
+def test_api_errors_are_the_sentences_of_the_command_on_arguments(squares: Path) -> None:
     with pytest.raises(DataError, match=r"^nowhere does not exist; check the path$"):
         scanmix.clean("nowhere")
     with pytest.raises(
@@ -43,12 +43,44 @@ def test_api_errors_are_the_sentences_of_the_command(squares: Path) -> None:
         scanmix.clean(squares, profile="x")
     with pytest.raises(SettingsError, match=r"^options: unknown key 'epoch'; the nearest known key is 'epochs'$"):
         scanmix.clean(squares, epoch=3)
-    with pytest.raises(SettingsError, match=r"^--time-budget 'soon' is no duration"):
+    with pytest.raises(SettingsError, match=r"^`time_budget` 'soon' is no duration"):
         scanmix.clean(squares, time_budget="soon")
-    with pytest.raises(SettingsError, match=r"^--out data/run lies inside data, where its pictures would be taken for"):
+    with pytest.raises(SettingsError, match=r"^`out` data/run lies inside data, where its pictures would be taken for"):
         scanmix.clean("data", out="data/run")
     with pytest.raises(DataError, match=r"^nothing is no run folder: name the folder of a finished run"):
         scanmix.load_run("nothing")
+
+
+def test_advice_names_arguments(squares: Path) -> None:
+    Path("run").mkdir()
+    Path("run/report.csv").touch()
+    with pytest.raises(SettingsError) as settings:
+        scanmix.clean(squares, out="run")
+    assert str(settings.value) == (
+        "run folder run exists already; use `overwrite=True` to replace it, `scanmix train --resume` to go on, or "
+        "another `out`"
+    )
+    for look in ("summary", "noise_rate"):
+        with pytest.raises(DataError, match=r"name the folder of a finished run with `run`$"):
+            getattr(scanmix.Result(Path("run")), look)
+    with pytest.raises(SettingsError, match=r"^`views` is 11: give a number from 1 to 10$"):
+        scanmix.Result(Path("run")).predict("a.png", views=11)
+    with pytest.raises(SettingsError, match=r"^`to` 'paper' is unknown; choose one of "):
+        scanmix.Result(Path("run")).export("paper", "out")
+    with pytest.raises(SettingsError, match=r"^`time_budget` 'soon' is no duration"):
+        scanmix.ScanMixClassifier(time_budget="soon").fit([*squares.rglob("*.png")][:2], ["a", "b"])
+
+
+def test_options_of_tables_are_arguments(squares: Path) -> None:
+    lines = [f"{path.name};{path.parent.name}" for path in sorted((squares / "train").rglob("*.png"))]
+    Path("labels.txt").write_text("\n".join(["where;what", *lines, "more;odd;cells"]))
+    with pytest.raises(DataError, match=r"or name the separator with `sep`$"):
+        scanmix.clean("labels.txt", sep=";", path_column="where", label_column="what")
+    Path("labels.txt").write_text("\n".join(["where;what", *lines]))
+    with pytest.raises(DataError, match=r"`label_column`$"):
+        scanmix.clean("labels.txt", path_column="where")
+    with pytest.raises(DataError, match=r"^`root` goes with a table, but "):
+        scanmix.clean(squares, root=squares)
 
 
 def test_importing_the_package_does_not_load_pytorch() -> None:
