@@ -118,7 +118,7 @@ def _plan(facts: "DataFacts") -> dict[str, Any]:
         "backbone": plan.profile.backbone,
         "image_size": plan.profile.image_size,
         "device": device_name(compute.device),
-        "seconds": {stage: round(seconds, 1) for stage, seconds in plan.seconds.items()},
+        "seconds": {stage: round(seconds, 1) for stage, seconds in (plan.seconds | {"rest": plan.rest}).items()},
         "total_seconds": round(plan.total, 1),
         "description": describe_plan(plan) + (measured if is_measured(Request(), facts, compute) else ""),
     }

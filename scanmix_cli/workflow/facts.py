@@ -10,13 +10,14 @@ from scanmix_cli.data.samples import Samples
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What the plan looks at: training images, classes, median of the images' short sides in pixels, and how many times
-    more given labels name the commonest class than the rarest one that any names."""
+    """What the plan looks at: training images, classes, median of the images' short sides in pixels, how many times
+    more given labels name the commonest class than the rarest one that any names, and held-out images."""
 
     images: int
     classes: int
     short_side: int
     imbalance: float = 1.0
+    held_out: int = 0
 
 
 def facts_of(samples: Samples, pixels: Pixels) -> DataFacts:
@@ -27,7 +28,7 @@ def facts_of(samples: Samples, pixels: Pixels) -> DataFacts:
     counts = np.bincount(labels[labels >= 0])
     used = counts[counts > 0]
     imbalance = float(used.max() / used.min()) if len(used) else 1.0
-    return DataFacts(len(rows), len(samples.classes), int(np.median(short)), imbalance)
+    return DataFacts(len(rows), len(samples.classes), int(np.median(short)), imbalance, len(pixels.rows) - len(rows))
 
 
 def train_rows(samples: Samples, pixels: Pixels) -> np.ndarray:

@@ -31,6 +31,9 @@ LARGEST_SMALL = 64  # pixels a side; above it MoCo-v2 and a ResNet-50 take over,
 STILL_SIZE = 192  # a good part of what weights for 224 pixels can see, at three quarters of the cost
 STILL_SMALL, SMALL_SIDE = 128, 48  # pixels enough for pictures whose short side is below the latter
 STILL_SHARE = 0.6  # of a time budget, at most, for these features where pictures may be smaller
+STILL_STEP = 2.0  # cost of a step on these features, as a multiple of the passes in it: views and mixtures cost as much
+HELD_OUT = 2.0  # times that held-out images go through a still encoder: for the accuracy, and for the report
+CLOSING = 12.0  # seconds of verdicts, map, model files, plots and page on a core: 9 to 18 were seen
 FEATURES = 2048  # about as many as a still encoder has, for estimates only
 PROBE_IMAGES = {"cpu": 64, "cuda": 512, "mps": 128}
 STILL_PROBE = 256  # features: the four views of a batch on a still encoder
@@ -38,16 +41,18 @@ STILL_PROBE = 256  # features: the four views of a batch on a still encoder
 
 @dataclass(frozen=True)
 class Plan:
-    """A resolved profile, why it was chosen, and the seconds that each stage is expected to take."""
+    """A resolved profile, why it was chosen, the seconds that each stage is expected to take, and those of the rest of
+    the run: what the stages do not see, and the files."""
 
     profile: Profile
     reason: str
     seconds: dict[str, float]
+    rest: float = 0.0
 
     @property
     def total(self) -> float:
-        """Seconds of all stages together."""
-        return sum(self.seconds.values())
+        """Seconds of all stages and of the rest."""
+        return sum(self.seconds.values()) + self.rest
 
     @property
     def least(self) -> dict[str, int]:
@@ -77,6 +82,7 @@ def make_plan(
         profile, reason = given.profile(profile), "as configured"
     profile = with_fitting_views(override(profile, request))
     before: dict[str, float] = {}
+    rest = CLOSING
     cost = seconds_per_image(profile, compute) / world()
     limited = request.time_budget > 0 and not resumed
     allowed = request.time_budget * SAFETY - spent
@@ -86,7 +92,9 @@ def make_plan(
             size = still_size(profile.image_size, features, STILL_SHARE * allowed)
             features *= (size / profile.image_size) ** 2
             profile = resized(profile, size)
-        before, allowed = {"embedding": features}, allowed - features
+        held_out = HELD_OUT * features * facts.held_out / facts.images
+        before, allowed, rest = {"embedding": features}, allowed - features - held_out, rest + held_out
+        cost *= STILL_STEP
     seconds = before | stage_seconds(profile, facts, cost)
     if limited:
         profile, shrunk = fit_budget(profile, sum(stage_seconds(profile, facts, cost).values()), allowed)
@@ -94,7 +102,7 @@ def make_plan(
         seconds = before | stage_seconds(profile, facts, cost)
         reason += ", schedule shortened to the time budget" if shrunk else ""
         reason += f", {profile.epoch_images} images an epoch" if profile.epoch_images else ""
-    return Plan(profile, reason, seconds)
+    return Plan(profile, reason, seconds, rest)
 
 
 def check_names(request: Request, given: Given | None = None) -> None:

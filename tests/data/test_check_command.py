@@ -86,7 +86,7 @@ def test_json_is_one_object_and_nothing_else(troubled: Path) -> None:
     plan = found.pop("plan")
     assert (plan["backbone"], plan["image_size"]) == ("small", 32)
     assert plan["total_seconds"] == pytest.approx(sum(plan["seconds"].values()), abs=0.5)
-    assert list(plan["seconds"]) == ["simclr", "scanmix"]
+    assert list(plan["seconds"]) == ["simclr", "scanmix", "rest"]
     assert found == {
         "data": str(troubled),
         "trainable": True,

@@ -246,6 +246,20 @@ def test_what_was_spent_before_the_plan_is_no_longer_planned_with(monkeypatch: p
     assert late.profile.mixmatch.epochs == asked.profile.mixmatch.epochs == fast.STILL.mixmatch.epochs
 
 
+@pytest.mark.usefixtures("measured_costs")
+def test_the_estimate_counts_what_no_stage_sees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Held-out images go twice through a still encoder, a step on features costs twice its passes, files take time."""
+    profile = replace(fast.STILL, weights="some")
+    monkeypatch.setattr(plan, "choose_profile", lambda *_: (profile, "tried"))
+    facts = plan.DataFacts(1000, 10, 80, held_out=500)
+    found = plan.make_plan(Request(), facts, CPU)
+    assert found.seconds == {"embedding": 100.0, **schedule.stage_seconds(profile, facts, 0.002)}
+    assert found.rest == 2 * 500 * 0.1 + plan.CLOSING
+    assert found.total == pytest.approx(sum(found.seconds.values()) + found.rest)
+    monkeypatch.setattr(plan, "choose_profile", lambda *_: (fast.CPU, "tried"))
+    assert plan.make_plan(Request(), facts, CPU).rest == plan.CLOSING
+
+
 def test_a_trial_takes_its_share_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "seconds_per_image", lambda *_: 0.1)  # two views
     sizes = {(1_200, 0.0): 400, (50_000, 0.0): 1_000, (50_000, 200.0): 200, (450, 200.0): 150, (50_000, 10.0): 100}

@@ -13,6 +13,7 @@ from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.method.stored import StoredPixels
 from scanmix_cli.profiles import fast
 from scanmix_cli.workflow import sets
+from scanmix_cli.workflow.facts import DataFacts, facts_of
 from scanmix_cli.workflow.sets import image_set
 
 
@@ -27,6 +28,12 @@ def test_some_rows_stay_there_too_where_the_device_has_no_room(squares: Path, mo
         assert isinstance(found.pixels, kind)
         assert np.array_equal(found.pixels[torch.arange(len(some))].numpy(), pixels.images[1::2])
         assert torch.equal(found.labels, torch.from_numpy(ids[some]))
+
+
+def test_the_plan_knows_how_many_images_are_held_out(squares: Path) -> None:
+    samples = read_samples(squares)
+    pixels = load_pixels(samples, 16, workers=1, cache_dir=squares.parent / "pixels")
+    assert facts_of(samples, pixels) == DataFacts(30, 3, 16, held_out=12)
 
 
 def test_all_rows_stay_in_the_cache_file_on_a_cpu(squares: Path) -> None:
