@@ -70,15 +70,16 @@ def fit(probabilities: np.ndarray) -> np.ndarray:
     return np.clip(1 - entropy / np.log(classes), 0.0, 1.0)
 
 
-def is_outlier(fits: np.ndarray, bar: float = 0.2) -> np.ndarray:
-    """bool (N,): fits near chance (below `bar`) and far below the rest: under Q2 - 7 (Q3 - Q2).
+def is_outlier(fits: np.ndarray, classes: int, bar: float = 0.2) -> np.ndarray:
+    """bool (N,): fits near chance (below `bar`) and far below the rest: under Q2 - 7 (Q3 - Q2). None of two classes:
+    there what fits no class and what lies between the two look the same.
 
     Where fits are spread as a normal distribution is, that is Tukey's outer fence, Q1 - 3 IQR; the lower half is not
     asked, for there lie the outliers, of which there may be many. The fence is the set's own: where noise leaves the
     networks unsure about every image, none is an outlier.
     """
-    if len(fits) == 0:
-        return np.zeros(0, bool)
+    if len(fits) == 0 or classes < 3:
+        return np.zeros(len(fits), bool)
     middle, third = np.quantile(fits, [0.5, 0.75])
     return (fits < bar) & (fits < middle - 7 * (third - middle))
 

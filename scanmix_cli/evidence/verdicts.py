@@ -97,7 +97,7 @@ def judge(
     suggested = suggest(labels, truth, issue)
     p_suggested = truth[np.arange(len(truth)), suggested].astype(np.float64)
     fits = _fits(witnesses)
-    outlier = scores.is_outlier(fits)
+    outlier = scores.is_outlier(fits, truth.shape[1])
     return Verdicts(
         labelled=labelled,
         predicted=evidence.final_probability.argmax(axis=1),

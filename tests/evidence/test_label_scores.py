@@ -48,18 +48,18 @@ def test_fit_is_what_entropy_leaves() -> None:
 
 def test_an_outlier_is_far_below_the_rest_and_near_chance() -> None:
     sure = np.linspace(0.9, 1.0, 40)
-    assert np.flatnonzero(scores.is_outlier(np.append(sure, [0.1, 0.3]))).tolist() == [40]
-    assert not scores.is_outlier(np.linspace(0.0, 0.15, 40)).any(), "unsure about every image: no outlier"
-    assert scores.is_outlier(np.zeros(0)).shape == (0,)
+    assert np.flatnonzero(scores.is_outlier(np.append(sure, [0.1, 0.3]), 10)).tolist() == [40]
+    assert not scores.is_outlier(np.linspace(0.0, 0.15, 40), 10).any(), "unsure about every image: no outlier"
+    assert scores.is_outlier(np.zeros(0), 10).shape == (0,)
     spread = np.concatenate([[0.14, 0.16], np.full(60, 0.5), np.full(40, 0.55)])  # 0.5 - 7 x 0.05 = 0.15
-    assert np.flatnonzero(scores.is_outlier(spread)).tolist() == [0]
+    assert np.flatnonzero(scores.is_outlier(spread, 10)).tolist() == [0]
 
 
 def test_many_outliers_do_not_move_the_fence() -> None:
     many = np.concatenate([np.linspace(0.0, 0.19, 30), np.linspace(0.6, 0.7, 70)])
-    assert np.flatnonzero(scores.is_outlier(many)).tolist() == list(range(30))
+    assert np.flatnonzero(scores.is_outlier(many, 10)).tolist() == list(range(30))
     normal = np.random.default_rng(0).normal(0.6, 0.1, 200_000)  # Tukey's outer fence is 4.72 deviations down
-    assert scores.is_outlier(normal, bar=1).sum() <= 3
+    assert scores.is_outlier(normal, 10, bar=1).sum() <= 3
 
 
 def test_ranks_follow_suspicion_and_ties_follow_rows() -> None:

@@ -151,6 +151,23 @@ def test_what_fits_no_class_is_told_from_what_is_labelled_wrong() -> None:
     assert np.quantile(verdicts.outlier_score[strange], 0.9) < np.quantile(verdicts.outlier_score[wrong], 0.1)
 
 
+def test_of_two_classes_what_lies_between_them_is_no_outlier() -> None:
+    """It is put up for review, not dropped."""
+    truth = np.arange(IMAGES) % 2
+    sure = np.where(truth[:, None] == np.arange(2), 0.98, 0.02)
+    between, labels = np.arange(20), truth.copy()
+    sure[between], labels[:10] = 0.5, -1
+    evidence = Evidence.empty(IMAGES, 2)
+    losses = -np.log(sure[np.arange(IMAGES), np.maximum(labels, 0)])
+    for _ in range(EPOCHS):
+        evidence.add(labels, [View(sure, losses, 1 - losses / 10)])
+    evidence.final_probability[:] = sure
+    verdicts = judge(evidence, labels, None)
+    assert verdicts.outlier_score[between].max() < 0.01
+    assert not verdicts.is_outlier_issue.any()
+    assert set(verdicts.suggested_action[:10]) == {"review"}
+
+
 def test_opinion_is_the_mean_of_networks_neighbours_and_their_labels() -> None:
     evidence = Evidence.empty(3, 2)
     evidence.add(np.array([0, 1, 1]), [View(np.array([[0.8, 0.2], [0.4, 0.6], [0.2, 0.8]]), np.ones(3), np.ones(3))])
