@@ -98,8 +98,6 @@ def _further_tests(cell: dict[str, Any]) -> list[tuple[str, ...]]:
     final = {} if cell["top5"] is None else {"top-5": cell["top5"]}
     for name, tops in (cell["extra_tests"] or {}).items():
         final |= {name: tops["top1"], f"{name}, top-5": tops["top5"]}
-    if not cell["extra_tests"]:
-        return []
     return [
         (f"{cell['method']} ({name}, final)", str(cell["seed"]), NOTHING, percent(value), *[NOTHING] * 3, "this run")
         for name, value in final.items()

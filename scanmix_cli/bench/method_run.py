@@ -153,7 +153,8 @@ def _accuracies(run: MethodRun, outcome: Outcome, monitor: Monitor, context: Con
     main = sum(row["stage"] == rows[-1]["stage"] for row in rows)  # the last stage alone counts for "last"
     figures = max(ensemble), scores.final_mean(ensemble[-main:]), float(max(single)), scores.final_mean(single[-main:])
     cell |= dict(zip(names, (round(figure, 6) for figure in figures), strict=False))
-    cell["top5"] = _final(run, outcome, run.data.test, context)[f"top{TOP}"]
+    if len(run.data.classes) > TOP:  # of fewer every answer would be right
+        cell["top5"] = _final(run, outcome, run.data.test, context)[f"top{TOP}"]
     cell["extra_tests"] = {name: _final(run, outcome, part, context) for name, part in run.data.extra_tests.items()}
     return cell
 
