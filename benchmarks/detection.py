@@ -148,9 +148,8 @@ def first(verdicts: Judged, wrong: np.ndarray) -> dict[str, dict[str, float]]:
 def record(cell: dict[str, Any], verdicts: Judged, wrong: np.ndarray) -> dict[str, Any]:
     """One line of detection.json; wrong bool (N,), by the true labels."""
     kind = {"data": f"{cell['dataset']}, {cell['noise']} {cell['rate'] or 0:g}, {cell['method']}, seed {cell['seed']}"}
-    right = {"predicted_right": round(float((verdicts.suggested == verdicts.clean).mean()), 4)}
     last = {"kind_of_noise": verdicts.noise_kind, "first": first(verdicts, wrong)}
-    return kind | figures(verdicts, wrong) | right | last
+    return kind | figures(verdicts, wrong) | last
 
 
 def confirmed(verdicts: Judged, errors: np.ndarray) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from scanmix_cli.method.methods import Outcome
 # What `Opinion.scores` gives; all None for a method that judges no labels.
 SCORES = (
     *("auroc", "ap", "best_f1", "f1", "precision", "recall", "flagged_share", "flag_all_f1", "random_ap"),
-    *("clean_recall", "calibration_error", "share_right", "predicted_right", "noise_rate_estimate", "noise_rate_error"),
+    *("clean_recall", "calibration_error", "share_right", "noise_rate_estimate", "noise_rate_error"),
 )
 
 
@@ -46,7 +46,6 @@ class Opinion:
         return {
             **scores.detection_scores(wrong, self.p_mislabeled, self.flagged),
             "share_right": scores.share_right(clean, given, self.suggested, self.flagged),
-            "predicted_right": float((self.suggested == clean).mean()),
             "noise_rate_estimate": self.noise_rate,
             "noise_rate_error": self.noise_rate - realised,
         }

@@ -14,7 +14,7 @@ CSV_ORDER = (
     *("dataset", "noise", "rate", "realised_rate", "recipe", "method", "seed"),
     *("best", "last", "best_single", "last_single", "recovery"),
     *("auroc", "ap", "best_f1", "f1", "precision", "recall", "flag_all_f1", "random_ap", "clean_recall"),
-    *("share_right", "predicted_right", "noise_rate_estimate", "noise_rate_error", "calibration_error"),
+    *("share_right", "noise_rate_estimate", "noise_rate_error", "calibration_error"),
     *("minutes", "images_per_second", "peak_memory_mib", "device", "images", "fingerprint"),
 )
 

@@ -74,6 +74,7 @@ def test_every_cell_carries_everything(finished: Path) -> None:
     ]
     clean, noisy, scan, scanmix = cells
     assert all(cell.keys() >= FIELDS for cell in cells)
+    assert not any("predicted_right" in cell for cell in cells), "share_right again, of all but cleanlab"
     assert (noisy["rate"], noisy["seed"], noisy["label_seed"]) == (0.4, 0, 123)
     assert clean["recovery"] == 1.0
     assert noisy["recovery"] == pytest.approx(noisy["last"] / clean["last"])

@@ -54,6 +54,8 @@ def test_a_cell_becomes_a_record_that_replaces_the_old_one(
     assert (record["device"], record["date"], record["noise_rate"]) == ("cpu", "2026-11-28", 0.2)
     assert record["auroc"] > 0.99
     assert record["first"] == {"100": {"expected": pytest.approx(60, abs=6), "real": 60}}
+    published = next(row for row in json.loads(RESULTS.read_text()) if ", scanmix, seed" in row["data"])
+    assert record.keys() == published.keys(), "what is published is what the script writes"
     table = capsys.readouterr().out.splitlines()
     assert table[-1].startswith("| toy, sym 0.2, scanmix, seed 0 | 1.000 |")
 
