@@ -3,9 +3,10 @@
     python benchmarks/detection.py RESULTS... --out docs/results/detection.json
 
 judges the evidence of every cell (`cells/*.npz`) anew with the code at hand, so verdicts can be mended without
-training, and prints one Markdown table. Every record names the commit that judged it (`commit`). The true labels are
-read here, for scoring only. Cells of methods that keep no evidence (cleanlab: its own ranking and filter on out-of-fold
-probabilities of the same network) are scored by the opinion that they kept, so that they stand in the same table:
+training, and prints one Markdown table. A record names the commit that judged it (`commit`), but for six of 2026-11-28
+that are older than the field. The true labels are read here, for scoring only. Cells of methods that keep no evidence
+(cleanlab: its own ranking and filter on out-of-fold probabilities of the same network) are scored by the opinion that
+they kept, so that they stand in the same table:
 
     scanmix bench cifar10 --noise human-worst --methods scanmix,cleanlab --out RESULTS
 
