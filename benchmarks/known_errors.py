@@ -24,13 +24,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from clothing import train
-from detection import Judged, confirmed, origin, put
+from detection import LOOKED_AT, Judged, confirmed, origin, put
 from PIL import Image, ImageDraw
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from sample_data import read_text_table
 
-LOOKED_AT = (10, 25, 50, 100)
 SHOWN, EDGE, CAPTION = 25, 128, 34  # pictures of the sheet, pixels a side, pixels below for the words
 
 
