@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from cifar10_table import titled
 
 from scanmix_cli.bench.kept_evidence import PREFIX, load_cell_evidence
 from scanmix_cli.bench.machine import commit
@@ -148,9 +149,16 @@ def first(verdicts: Judged, wrong: np.ndarray) -> dict[str, dict[str, float]]:
 
 def record(cell: dict[str, Any], verdicts: Judged, wrong: np.ndarray) -> dict[str, Any]:
     """One line of detection.json; wrong bool (N,), by the true labels."""
-    kind = {"data": f"{cell['dataset']}, {cell['noise']} {cell['rate'] or 0:g}, {cell['method']}, seed {cell['seed']}"}
+    kind = {"data": f"{cell['dataset']}, {cell['noise']} {cell['rate'] or 0:g}, {settings(cell)}, seed {cell['seed']}"}
     last = {"kind_of_noise": verdicts.noise_kind, "first": first(verdicts, wrong)}
     return kind | figures(verdicts, wrong) | last
+
+
+def settings(cell: dict[str, Any]) -> str:
+    """The method; behind it what differs from plain `fast`, and only then the time budget."""
+    if (title := titled(cell)) == cell["method"]:
+        return title
+    return f"{title}, {cell['time_budget']:g} s" if cell["time_budget"] else title
 
 
 def confirmed(verdicts: Judged, errors: np.ndarray) -> dict[str, Any]:
@@ -191,20 +199,23 @@ def judge_cells(folder: Path, errors: Path | None) -> list[dict[str, Any]]:
     for path in sorted(folder.glob("cells/*.npz")):
         cell = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         verdicts = judged(path, cell)
-        origin = {"device": cell["device"], "date": cell["date"][:10], "command": cell.get("command", "")}
+        source = {"device": cell["device"], "date": cell["date"][:10], "command": cell.get("command", "")}
         if errors is not None:
             with np.load(errors) as truth:
                 rows = truth["mturk_index"][truth["mturk_is_error"]]
-            found = confirmed(verdicts, rows)
-            records.append({"data": f"{cell['dataset']}, its own labels, {cell['method']}"} | found | origin)
+            kind = {"data": f"{cell['dataset']}, its own labels, {settings(cell)}"}
+            records.append(kind | confirmed(verdicts, rows) | source)
         elif verdicts.clean is not None:
-            records.append(record(cell, verdicts, verdicts.given != verdicts.clean) | origin)
-        print(records[-1]["data"] if records else path.name, file=sys.stderr)
+            records.append(record(cell, verdicts, verdicts.given != verdicts.clean) | source)
+        else:
+            print(f"{path.name}: no true labels", file=sys.stderr)
+            continue
+        print(records[-1]["data"], file=sys.stderr)
     return records
 
 
 def markdown(records: Sequence[dict[str, Any]]) -> str:
-    """The table of the README and the results page."""
+    """The table that is printed."""
     lines = [f"| {' | '.join(COLUMNS)} |", f"|{' --- |' * len(COLUMNS)}"]
     lines += [f"| {' | '.join(shown(row.get(name)) for name in COLUMNS)} |" for row in records]
     return "\n".join(lines) + "\n"

@@ -39,6 +39,7 @@ def results(tmp_path: Path) -> Path:
     np.savez(tmp_path / "cells" / "one.npz", **arrays)
     cell = {"dataset": "toy", "noise": "sym", "rate": 0.2, "method": "scanmix", "seed": 0}
     cell |= {"device": "cpu", "date": "2026-11-28T00:00:00Z", "command": "scanmix bench toy"}
+    cell |= {"profile": "fast", "time_budget": 0.0}
     (tmp_path / "cells" / "one.json").write_text(json.dumps(cell))
     return tmp_path
 
@@ -124,6 +125,35 @@ def test_a_cell_without_evidence_is_scored_by_its_opinion(detection: ModuleType,
     assert (theirs["estimated_noise_rate"], theirs["interval"], theirs["covered"]) == (0.1, None, None)
     assert theirs["first"]["100"] == {"expected": 62.0, "real": 60}
     assert "| toy, sym 0.2, cleanlab, seed 0 | 1.000 |" in detection.markdown([theirs])
+
+
+@pytest.mark.parametrize(
+    ("profile", "budget", "expected"),
+    [
+        ("fast", 220.0, "scanmix"),
+        ("auto", 0.0, "scanmix"),
+        ("fast, as published", 220.0, "scanmix, as published, 220 s"),
+        ("official", 0.0, "scanmix, official"),
+    ],
+)
+def test_other_settings_have_records_of_their_own(
+    detection: ModuleType, results: Path, profile: str, budget: float, expected: str
+) -> None:
+    cell = results / "cells" / "one.json"
+    cell.write_text(json.dumps(json.loads(cell.read_text()) | {"profile": profile, "time_budget": budget}))
+    (record,) = detection.judge_cells(results, None)
+    assert record["data"] == f"toy, sym 0.2, {expected}, seed 0"
+
+
+def test_a_cell_without_true_labels_yields_no_record_and_is_named(
+    detection: ModuleType, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with np.load(results / "cells" / "one.npz") as kept:
+        arrays = {name: kept[name] for name in kept.files if name != "clean"}
+    np.savez(results / "cells" / "two.npz", **arrays)
+    (results / "cells" / "two.json").write_text((results / "cells" / "one.json").read_text())
+    assert len(detection.judge_cells(results, None)) == 1
+    assert capsys.readouterr().err == "toy, sym 0.2, scanmix, seed 0\ntwo.npz: no true labels\n"
 
 
 def test_confirmed_errors_of_the_labels_themselves(detection: ModuleType, results: Path) -> None:
