@@ -93,13 +93,13 @@ def completed(cells: list[dict[str, Any]], given: float | None) -> list[dict[str
 
 
 def _ceiling(cell: dict[str, Any], cells: list[dict[str, Any]], given: float | None) -> tuple[float | None, str | None]:
-    """The ceiling and where it is from: measured with the cell's own budget, else with another, else given."""
+    """The ceiling and where it is from: measured with the cell's settings and budget, else with others, else given."""
     if (measured := ceiling(cell, cells)) is not None:
         return measured, "measured with the same budget"
     same = {name: cell[name] for name in ("profile", "time_budget", "supervised_epochs")}
     images = [other | same for other in cells if other["fingerprint"] == cell["fingerprint"]]
     if (measured := ceiling(cell, images)) is not None:
-        return measured, "measured with another budget"
+        return measured, "measured with another profile, budget or schedule"
     return given, None if given is None else "given"
 
 

@@ -80,10 +80,11 @@ def test_which_ceiling_is_used_is_said(script: ModuleType, tmp_path: Path) -> No
     clean = {"noise": "none", "rate": 0.0, "method": "cross-entropy"}
     put(tmp_path, script, **clean, last=0.85, time_budget=600.0)
     cell = script.completed(script.collect([tmp_path]), 0.9)[1]
-    assert (cell["ceiling"], cell["ceiling_from"]) == (0.85, "measured with another budget")
+    assert (cell["ceiling"], cell["ceiling_from"]) == (0.85, "measured with another profile, budget or schedule")
     script.main([str(tmp_path), "--out", str(tmp_path / "out")])
     text = (tmp_path / "out" / "cifar10.md").read_text()
-    assert "- ceiling 85.00 %, measured with the same budget or measured with another budget\n" in text
+    other = "measured with another profile, budget or schedule"
+    assert f"- ceiling 85.00 %, measured with the same budget or {other}\n" in text
 
 
 def test_nothing_to_tell(script: ModuleType, tmp_path: Path) -> None:
