@@ -39,7 +39,7 @@ HEADER = (
     *("method", "seed", "last", "best", "recovery", "AUROC", "best F1", "F1", "labels right", "minutes"),
     *("budget", "device", "date", "commit"),
 )
-SAME_CELL = ("noise", "rate", "recipe", "method", "profile", "seed")
+SAME_CELL = ("noise", "rate", "recipe", "method", "profile", "time_budget", "seed")
 INTRODUCTION = f"""# CIFAR-10
 
 Made by `benchmarks/cifar10_table.py` from the cells that `scanmix bench` finished; `cifar10.json` has more of each.

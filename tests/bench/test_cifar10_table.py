@@ -106,6 +106,18 @@ def test_cells_of_an_earlier_list_stay_until_they_are_measured_anew(script: Modu
     assert "| scanmix, official, twice | 1 | 60.00 |" in (tmp_path / "cifar10.md").read_text()
 
 
+def test_an_earlier_cell_of_another_budget_stays(script: ModuleType, tmp_path: Path) -> None:
+    put(tmp_path / "a", script, profile="fast", last=0.7, time_budget=0.0)
+    put(tmp_path / "a", script, profile="fast", last=0.6, seed=1, time_budget=0.0)
+    script.main([str(tmp_path / "a"), "--out", str(tmp_path)])
+    put(tmp_path / "b", script, profile="fast", last=0.8, time_budget=0.0)
+    put(tmp_path / "b", script, profile="fast", last=0.5, seed=1, time_budget=150.0)
+    earlier = tmp_path / "cifar10.json"
+    script.main([str(tmp_path / "b"), "--earlier", str(earlier), "--out", str(tmp_path)])
+    cells = json.loads(earlier.read_text())
+    assert [(cell["seed"], cell["last"]) for cell in cells] == [(0, 0.8), (1, 0.6), (1, 0.5)]
+
+
 def test_an_earlier_list_that_is_none(script: ModuleType, tmp_path: Path) -> None:
     put(tmp_path, script)
     expected = "no.json is no list of cells .*: name a cifar10.json that this script wrote"
