@@ -11,14 +11,14 @@ from torchvision.datasets import CIFAR10, CIFAR100
 
 from scanmix_cli.bench.bench_data import BenchData
 from scanmix_cli.bench.datasets import load_dataset
-from scanmix_cli.bench.injected import PUBLISHED, NoisyLabels
+from scanmix_cli.bench.injected import PUBLISHED, NoisyLabels, noisy_labels
 from scanmix_cli.bench.path_reader import Decoded, Part, PathReader
 from scanmix_cli.bench.red_mini_imagenet import COLORS, INNER
 from scanmix_cli.bench.request import LEVELLED, BenchRequest
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.errors import DataError, RunError
 from scanmix_cli.method.settings import Profile
-from scanmix_cli.workflow.facts import DataFacts
+from scanmix_cli.workflow.facts import DataFacts, imbalance
 
 OWN_NOISE_OF = {"red-mini-imagenet": "red", "blue-mini-imagenet": "blue"}  # all others: "web"
 CIFAR_FOLDERS = {"cifar10": CIFAR10.base_folder, "cifar100": CIFAR100.base_folder}
@@ -90,28 +90,40 @@ def load_set(
     if data.train_images is not None and data.test_images is not None:
         parts = Decoded(Part(data.train_images, data.train_labels), Part(data.test_images, data.test_labels), {})
         rows = np.arange(len(data.train_labels))
-        profile = choose(DataFacts(len(rows), len(data.classes), min(data.train_images.shape[2:])))
+        profile = choose(_facts(request, data, rows, min(data.train_images.shape[2:])))
         return _finish(request, data, parts, rows, data.notes), profile
     reader = PathReader(data, may_drop=request.is_own)
-    profile = choose(DataFacts(len(reader.train_rows), len(data.classes), reader.short_side()))
+    profile = choose(_facts(request, data, reader.train_rows, reader.short_side()))
     parts = reader.decode(profile.stored_size)
     return _finish(request, data, parts, reader.train_rows, (*data.notes, *reader.notes)), profile
+
+
+def _facts(request: BenchRequest, data: BenchData, rows: np.ndarray, short_side: int) -> DataFacts:
+    """What `scanmix train` would look at, of the training rows int64 that were read: their labels are those that the
+    first seed trains on."""
+    given = _given(request, data, rows)
+    labels = noisy_labels(request, data.classes, data.train_labels[rows], given, request.seed).labels
+    return DataFacts(len(rows), len(data.classes), short_side, imbalance(labels))
+
+
+def _given(request: BenchRequest, data: BenchData, rows: np.ndarray) -> NoisyLabels | None:
+    """The noisy labels that came with the set, of its training rows int64 that were read; None where it is clean."""
+    if data.train_noisy is None:
+        return None
+    name = OWN_NOISE_OF.get(data.name, "web")
+    source = "as published with the set"
+    return NoisyLabels(name, data.train_noisy[rows], request.nominal_rate, PUBLISHED, None, source)
 
 
 def _finish(
     request: BenchRequest, data: BenchData, parts: Decoded, rows: np.ndarray, notes: tuple[str, ...]
 ) -> BenchSet:
     """`rows` int64 are the training rows of `data` that were read."""
-    given = None
-    if data.train_noisy is not None:
-        name = OWN_NOISE_OF.get(data.name, "web")
-        source = "as published with the set"
-        given = NoisyLabels(name, data.train_noisy[rows], request.nominal_rate, PUBLISHED, None, source)
     return BenchSet(
         name=data.name,
         classes=data.classes,
         train=parts.train,
-        given=given,
+        given=_given(request, data, rows),
         clean_known=data.clean_known,
         test=parts.test,
         files=_files(request, data),

@@ -24,11 +24,15 @@ def facts_of(samples: Samples, pixels: Pixels) -> DataFacts:
     """What the plan needs to know, from the readable training images."""
     rows = train_rows(samples, pixels)
     short = pixels.source_sizes[rows].min(axis=1)
-    labels = samples.label_ids()[rows]
+    uneven = imbalance(samples.label_ids()[rows])
+    return DataFacts(len(rows), len(samples.classes), int(np.median(short)), uneven, len(pixels.rows) - len(rows))
+
+
+def imbalance(labels: np.ndarray) -> float:
+    """How many times more labels int64 (N,) name the commonest class than the rarest that any names; -1 is no label."""
     counts = np.bincount(labels[labels >= 0])
     used = counts[counts > 0]
-    imbalance = float(used.max() / used.min()) if len(used) else 1.0
-    return DataFacts(len(rows), len(samples.classes), int(np.median(short)), imbalance, len(pixels.rows) - len(rows))
+    return float(used.max() / used.min()) if len(used) else 1.0
 
 
 def train_rows(samples: Samples, pixels: Pixels) -> np.ndarray:

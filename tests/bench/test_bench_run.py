@@ -207,6 +207,20 @@ def test_a_table_is_read_with_the_options_of_train(finished: Path, tmp_path: Pat
     assert cell["fingerprint"] == noisy["fingerprint"]  # the same images and labels as from the folder
 
 
+@pytest.mark.parametrize(("left", "noise", "on_beliefs"), [(12, "none", True), (2, "none", False), (2, "sym", True)])
+def test_unbalanced_labels_get_the_settings_that_train_gives_them(
+    tmp_path: Path, left: int, noise: str, on_beliefs: bool
+) -> None:
+    """Labels as they are trained on: with all of them drawn anew, 2 of 26 in a class are not rare any more."""
+    data = write_folder(tmp_path / "own")
+    for path in sorted((data / "train" / "red").iterdir())[left:]:
+        path.unlink()
+    rate = {"rate": 1.0} if noise == "sym" else {}
+    asked = BenchRequest(str(data), tmp_path / "out", tmp_path, noise=noise, **rate, **toy())
+    profile = runner.open_bench(asked, Silent()).profile
+    assert (profile.beliefs is not None, not profile.mixmatch.class_aware) == (on_beliefs, on_beliefs)
+
+
 def test_cifar10_in_torchvision_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_cifar10(tmp_path)
     asked = ["bench", "cifar10", "--noise", "sym", "--rate", "0.9", "--methods", "cross-entropy", "--json"]
