@@ -19,7 +19,6 @@ from scanmix_cli.engine.parallel import agree, from_writer, is_writer
 from scanmix_cli.evidence.alike_errors import CLEAR, made_alike
 from scanmix_cli.evidence.belief_worth import WEAK, goodness
 from scanmix_cli.evidence.evidence import Evidence, View
-from scanmix_cli.evidence.image_noise import HALF, follows_image
 from scanmix_cli.method.belief_step import BeliefStep
 from scanmix_cli.method.beliefs import (
     believe,
@@ -43,11 +42,9 @@ from scanmix_cli.method.vote_rounds import ROUNDS, USUAL, best_rounds, foretells
 
 HEAD_SHARPNESS = 5.0  # logits of a fresh head run from 0 to 5 where its regression runs from 0 to 1
 SMALLEST = 1e-8
-FOLLOWED = 10_000  # images that tell whether wrong labels follow them
 SAMPLE = 20_000  # images that tell how far beliefs may be trusted
 SETTLED = 8  # rounds after which votes hardly change
 WIDER, REACH = 2, 8  # so many times the neighbours vote, where more than so many times their votes are needed
-MADE_SAY = 0.25  # exponent of the noise matrix where a classifier made the labels; HALF where people erred
 LEARNED_FLOOR = 0.1  # of an even share: no opinion rules a class out further where a network learns from it
 
 
@@ -130,7 +127,8 @@ class Teacher:
         self.labels = images.labels.cpu().numpy()
         self.given = soft_labels(images.labels, images.classes)
         self.prior = class_prior(images.labels, images.classes)
-        self.say = 1.0  # exponent of the noise matrix, less where wrong labels follow the image
+        self.good = False  # whether features are good
+        self.made = False  # whether a classifier made the labels
         self.rounds = settings.rounds or USUAL  # how often votes are passed on
         self.started = False
         self.clusters = 0.0  # how sure votes in the encoder's features are once they have settled
@@ -159,34 +157,29 @@ class Teacher:
     def belief(self, student: Student, find_out: bool = False) -> Belief:
         """The averaged network's probabilities and its neighbours' votes, without and with the image's own label.
 
-        `find_out`: the labels tell anew whether wrong ones follow the image, how often votes are to be passed on, and
+        `find_out`: the labels tell anew whether a classifier made them, how often votes are to be passed on, and
         whether the probe is worth hearing.
         """
         sight = look_closely(student.averaged, self.images, self.context)
         neighbors = self.mine(sight.features)
         if find_out:
             self._find_out(neighbors)
-        opinions = [sight.probabilities, self._votes(neighbors)]
-        without = self._with_witness(believe(opinions, self.prior, self._floor))
+        without = self._join(sight.probabilities, neighbors, self.rounds, LEARNED_FLOOR)
         told = without
-        if self.settings.floor != LEARNED_FLOOR:
-            floor = self.settings.floor / self.images.classes
-            told = self._with_witness(believe(opinions, self.prior, floor))
+        rounds = max(self.rounds, USUAL) if self.good and not self.settings.rounds else self.rounds
+        if (rounds, self.settings.floor) != (self.rounds, LEARNED_FLOOR):
+            told = self._join(sight.probabilities, neighbors, rounds, self.settings.floor)
         posterior = self._with_label(without)
         agree([without, posterior])  # images are drawn by it
         return Belief(told, without, posterior, neighbors)
 
-    @property
-    def follows(self) -> bool:
-        """Whether wrong labels follow the image."""
-        return self.say < 1
-
     def state_dict(self) -> dict[str, float]:
         """What a checkpoint keeps; `start` makes the rest anew."""
-        return {"say": self.say, "rounds": self.rounds, "heard": self.heard}
+        return {"good": self.good, "made": self.made, "rounds": self.rounds, "heard": self.heard}
 
     def load_state_dict(self, state: dict[str, float]) -> None:
-        self.say, self.rounds, self.heard = float(state["say"]), int(state["rounds"]), bool(state["heard"])
+        self.good, self.made, self.heard = bool(state["good"]), bool(state["made"]), bool(state["heard"])
+        self.rounds = int(state["rounds"])
 
     def mine(self, features: Tensor) -> Tensor:
         """Neighbours int64 (N, K) of unit features (N, D), the image itself left out."""
@@ -197,8 +190,8 @@ class Teacher:
         clean = (belief.posterior.argmax(1) == self.images.labels).cpu().numpy()
         known = self.labels >= 0
         values = {"noise_estimate": 1 - float(clean[known].mean())} if known.any() else {}
-        if self.settings.halved:
-            values["labels_follow_image"] = float(self.follows)
+        if self.settings.classifier_say < 1:
+            values["made_by_classifier"] = float(self.made)
         if not self.settings.rounds:
             values["vote_rounds"] = float(self.rounds)
         if self.settings.probe:
@@ -209,6 +202,11 @@ class Teacher:
     def _votes(self, neighbors: Tensor) -> Tensor:
         return votes(self.given, neighbors, self.prior, self.rounds)
 
+    def _join(self, probabilities: Tensor, neighbors: Tensor, rounds: int, floor: float) -> Tensor:
+        """Network, votes passed on so often, and the probe where heard, as one belief (N, C); floor in even shares."""
+        opinions = [probabilities, votes(self.given, neighbors, self.prior, rounds)]
+        return self._with_witness(believe(opinions, self.prior, floor / self.images.classes))
+
     def _call_witness(self, features: Tensor, neighbors: Tensor) -> None:
         """Fit the probe. Two networks start from encoders that no label has touched: the first one's is enough."""
         labels = self.images.labels
@@ -217,10 +215,10 @@ class Teacher:
         self.heard = self._is_worth_hearing(neighbors)
 
     def _is_worth_hearing(self, neighbors: Tensor) -> bool:
-        """Whether votes foretell hidden labels better with the probe. Not where wrong labels follow the image: what
-        misled people or a network about it misleads a classifier of its features too."""
+        """Whether votes foretell hidden labels better with the probe. Not where a classifier made the labels: what
+        misled it misleads a classifier of these features too."""
         witness, labels = self.witness, self.images.labels
-        if witness is None or self.follows:
+        if witness is None or self.made:
             return False
 
         def foretells() -> bool:
@@ -248,40 +246,38 @@ class Teacher:
         matrix = noise_matrix(without, labels)
         if weakness:
             matrix = matrix.lerp(fitted_noise_matrix(without, labels), weakness)
-        posterior = label_posterior(without, labels, matrix**self.say)
+        posterior = label_posterior(without, labels, matrix**self.settings.classifier_say if self.made else matrix)
         if self.images.trusted is not None:
             posterior = torch.where(self.images.trusted.unsqueeze(1), self.given, posterior)
         return posterior
 
     def _find_out(self, neighbors: Tensor) -> None:
-        """Whether wrong labels follow the image, by what the neighbours' votes alone make of them, how often votes are
-        passed on, as usual where they do, since the next neighbours foretell them best, wrong as they are, and further
-        where a classifier made them, so that wider regions outvote it, and whether the probe is heard: less and less
-        the better the neighbours are, which it does not learn from."""
+        """Whether a classifier made the labels, by what the neighbours' votes alone make of them; how often votes are
+        passed on: as hidden labels are foretold best, and further where a classifier made them, whose mistakes the next
+        neighbours share and wider regions outvote; and whether the probe is heard: less and less the better the
+        neighbours are, which it does not learn from."""
         self.rounds = self.settings.rounds or USUAL
-        rows = self._some_labelled(FOLLOWED)
-        if self.settings.halved and len(rows):
+        if self.images.known.any():
             voted = believe([self._votes(neighbors)], self.prior, self._floor)
-            follows, made = from_writer(lambda: self._follow(voted, neighbors, rows))
-            self.say = MADE_SAY if made else HALF if follows else 1.0
-            if made and not self.settings.rounds:
-                self.rounds = SETTLED
-        if not self.settings.rounds and not self.follows:
-            self.rounds = from_writer(lambda: best_rounds(self.given, self.images.labels, neighbors, self.prior))
+            self.good = from_writer(lambda: self._goodness(voted)) == 1
+            self.made = self.good and from_writer(lambda: self._made(voted, neighbors))
+        if not self.settings.rounds:
+            self.rounds = SETTLED if self.made else self._best_rounds(neighbors)
         self.heard = self._is_worth_hearing(neighbors)
 
-    def _follow(self, voted: Tensor, neighbors: Tensor, rows: Tensor) -> tuple[bool, bool]:
-        """Whether wrong labels follow the image, and whether a classifier made them, which good features alone tell."""
-        beliefs, labels = voted[rows].log().double().cpu().numpy(), self.images.labels[rows].cpu().numpy()
-        follows = follows_image(beliefs, labels)
-        if goodness(np.exp(beliefs), labels, self.clusters) < 1:
-            return follows, False
+    def _best_rounds(self, neighbors: Tensor) -> int:
+        return from_writer(lambda: best_rounds(self.given, self.images.labels, neighbors, self.prior))
+
+    def _made(self, voted: Tensor, neighbors: Tensor) -> bool:
+        """Whether a classifier made the labels, which good features alone tell."""
+        if self.settings.classifier_say == 1:
+            return False
 
         def near(few: np.ndarray) -> np.ndarray:
             return neighbors[torch.from_numpy(few).to(neighbors.device)].cpu().numpy()
 
         sureness, believed = (part.cpu().numpy() for part in voted.max(1))
-        return follows, made_alike(believed, sureness, self.labels, near) >= CLEAR
+        return made_alike(believed, sureness, self.labels, near) >= CLEAR
 
     def _weakness(self, without: Tensor) -> float:
         """0 for good features, 1 for weak ones, which are surer than they are right and would outvote right labels.
@@ -289,12 +285,10 @@ class Teacher:
         Good features make the beliefs sure; where most labels are wrong they do not, but settled votes are as sure in
         good features as with right labels, and as unsure in weak ones.
         """
-        if not self.settings.humble:
-            return 0.0
-        rows = self._some_labelled(SAMPLE)
-        return 1 - goodness(without[rows].cpu().numpy(), self.images.labels[rows].cpu().numpy(), self.clusters)
+        return 1 - self._goodness(without) if self.settings.humble else 0.0
 
-    def _some_labelled(self, most: int) -> Tensor:
-        """int64: labelled images, evenly spread; fewer than twice as many as asked for."""
+    def _goodness(self, beliefs: Tensor) -> float:
+        """Of the features, told by the beliefs (N, C) about labelled images, evenly spread, at most twice SAMPLE."""
         known = self.images.known.nonzero().squeeze(1)
-        return known[:: max(len(known) // most, 1)]
+        rows = known[:: max(len(known) // SAMPLE, 1)]
+        return goodness(beliefs[rows].cpu().numpy(), self.images.labels[rows].cpu().numpy(), self.clusters)

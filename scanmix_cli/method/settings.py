@@ -160,7 +160,7 @@ class BeliefSettings:
     probe: float = 0.0  # weight of a linear classifier on the untouched features beside votes and network; 0: none
     floor: PositiveFloat = 0.1  # no opinion rules a class out further as evidence, in even shares: 0.01 of 10 classes
     humble: bool = False  # weak features give way to the given labels
-    halved: bool = False  # where wrong labels follow the image, their confusion has half its say
+    classifier_say: PositiveFloat = 1.0  # exponent of the noise matrix where a classifier made the labels; 1: not asked
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ GPU = Profile(
     split=SplitSettings(clip_percentile=99.9, max_iter=100),
     mixmatch=MixMatchSettings(epochs=70, batch_size=128, steps=60, rate_drops=(55,), lambda_u=25.0, guess_view="weak"),
     clustering=ClusteringSettings(batch_size=512, steps=50),
-    beliefs=BeliefSettings(epochs=88, networks=1, probe=0.5, halved=True),
+    beliefs=BeliefSettings(epochs=88, networks=1, probe=0.5, classifier_say=0.25),
     supervised=SupervisedSettings(epochs=60, batch_size=256, learning_rate=0.05),
 )
 
@@ -72,7 +72,14 @@ CPU = replace(
     ),
     clustering=ClusteringSettings(batch_size=128),
     beliefs=BeliefSettings(
-        epochs=24, batch_size=32, learning_rate=0.03, view="weak", networks=1, floor=0.01, humble=True, halved=True
+        epochs=24,
+        batch_size=32,
+        learning_rate=0.03,
+        view="weak",
+        networks=1,
+        floor=0.01,
+        humble=True,
+        classifier_say=0.25,
     ),
     supervised=SupervisedSettings(epochs=40, batch_size=64, learning_rate=0.03),
 )
