@@ -12,3 +12,16 @@ def stream(seed: int) -> np.random.Generator:
     exactly those.
     """
     return np.random.default_rng((seed, OWN))
+
+
+def parts(count: int, number: int) -> np.ndarray:
+    """int64 (count,): which of so many parts of one size each row belongs to, 0 to number - 1.
+
+    Drawn, the same for every call: by row number, a table that lists its classes in turn has whole classes in one part.
+    """
+    return stream(count).permutation(count) % number
+
+
+def few(count: int, most: int) -> np.ndarray:
+    """int64: so many rows at most of `count`, in order; drawn, as in `parts`."""
+    return np.sort(stream(count).permutation(count)[:most])

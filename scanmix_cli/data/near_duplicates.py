@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from scanmix_cli.data.duplicates import numbered, prints_of
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.prints import cells, digests
+from scanmix_cli.streams import few
 
 LOWEST_BAR, HIGHEST_BAR = 0.7, 0.95  # for the correlation of two copies' fine structure, at the best place
 ABOVE_OTHERS = 0.25  # the bar, above what pictures that are alike but no copies reach in this set
@@ -97,7 +98,7 @@ def least_correlation(images: np.ndarray, places: np.ndarray, near: np.ndarray) 
     usable = np.flatnonzero((farthest >= 0) & (farthest != np.arange(len(near))))
     if len(near) < _JUDGED_FROM or not len(usable):
         return HIGHEST_BAR
-    usable = usable[:: max(len(usable) // _JUDGED_BY, 1)]
+    usable = usable[few(len(usable), _JUDGED_BY)]
     others = float(np.quantile(correlations(images, places[usable], places[farthest[usable]]), OTHERS))
     return np.inf if others > TELLING else float(np.clip(others + ABOVE_OTHERS, LOWEST_BAR, HIGHEST_BAR))
 
@@ -152,7 +153,7 @@ def _nearest(vectors: np.ndarray, count: int) -> np.ndarray:
     lists = int(2 * np.sqrt(len(vectors)))
     grouped = faiss.IndexIVFFlat(whole, dimensions, lists, faiss.METRIC_INNER_PRODUCT)
     grouped.nprobe = 12
-    grouped.train(vectors[:: max(len(vectors) // (64 * lists), 1)])
+    grouped.train(vectors[few(len(vectors), 64 * lists)])
     grouped.add(vectors)
     return grouped.search(vectors, count)[1].astype(np.int64)
 

@@ -13,6 +13,7 @@ import numpy as np
 from scanmix_cli.evidence.image_noise import LEAST_WRONG, MOST_PAIRED, enough
 from scanmix_cli.evidence.noise_model import TINY
 from scanmix_cli.evidence.scores import pair_counts, surest
+from scanmix_cli.streams import few
 
 PEOPLE, MADE = 0.06, 0.11  # agreement up to which people may have erred, and from which a classifier has
 CLEAR = 0.5  # of the way between them, from where wrong labels are held to follow the image
@@ -44,7 +45,7 @@ def made_alike(
         return 0.0
     wrong = np.zeros(len(labels), bool)
     wrong[rows] = True
-    rows = rows[:: len(rows) // MOST + 1]
+    rows = rows[few(len(rows), MOST)]
     found, error = agreement(believed, labels, wrong, rows, near(rows), by_chance(seen))
     return float(np.clip((found - SURE * error - PEOPLE) / (MADE - PEOPLE), 0, 1))
 

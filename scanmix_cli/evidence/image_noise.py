@@ -10,6 +10,7 @@ import numpy as np
 
 from scanmix_cli.evidence.noise_model import TINY, softmax
 from scanmix_cli.evidence.scores import sums_by_class
+from scanmix_cli.streams import parts
 
 SHARPENED = (1.0, 1.6, 2.5, 4.0)  # exponents of beliefs about the true class
 HALF = 0.5  # exponent of the confusion of classes where wrong labels follow the image
@@ -61,7 +62,7 @@ def halved(beliefs: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def by_classes(evidence: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, float]:
     """float64 (n,): log-likelihood of given labels by a confusion of classes that is fitted by EM to the other half of
     them, and the exponent of the beliefs under which it is highest."""
-    half = np.arange(len(labels)) % 2 == 0
+    half = parts(len(labels), 2) == 0
     found = []
     for power in SHARPENED:
         beliefs, result = softmax(power * evidence), np.zeros(len(labels))

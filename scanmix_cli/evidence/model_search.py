@@ -9,6 +9,7 @@ import numpy as np
 from scanmix_cli.evidence.noise_model import NoiseModel
 from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.scores import pair_counts
+from scanmix_cli.streams import parts
 
 STARTS = (0.02, 0.3, 0.8)  # rates of wrong labels from which the first fit sets out
 EVEN, STIFFNESSES = 1e5, (30.0, 3.0)  # all classes alike; then the freer models, tried in turn
@@ -85,7 +86,7 @@ def with_freedom(model: NoiseModel, data: Data) -> NoiseModel:
 
 def _unseen(model: NoiseModel, data: Data) -> np.ndarray:
     """float64 (n,): log-likelihood of every label under a fit to the other half of the images."""
-    half = np.arange(len(data[1])) % 2 == 0
+    half = parts(len(data[1]), 2) == 0
     result = np.zeros(len(half))
     for seen in (half, ~half):
         features, labels, ambiguity = data

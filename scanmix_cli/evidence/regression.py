@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse import csr_array
 
+from scanmix_cli.evidence.noise_model import softmax
 from scanmix_cli.streams import stream
 
 LANDMARKS = 1200
@@ -108,12 +109,6 @@ def _sums(rows: np.ndarray, given: np.ndarray, classes: int) -> np.ndarray:
     """float (classes, M): sums of the rows (n, M) of each given class."""
     places = csr_array((np.ones(len(given), rows.dtype), (given, np.arange(len(given)))), (classes, len(given)))
     return places @ rows
-
-
-def softmax(values: np.ndarray) -> np.ndarray:
-    """Probabilities (n, C) of values (n, C)."""
-    powers = np.exp(values - values.max(1, keepdims=True))
-    return powers / powers.sum(1, keepdims=True)
 
 
 def likelihood(probabilities: np.ndarray, given: np.ndarray) -> float:

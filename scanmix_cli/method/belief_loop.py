@@ -24,24 +24,24 @@ from scanmix_cli.method.beliefs import (
     believe,
     class_prior,
     confidence_weight,
+    counted_noise_matrix,
     fitted_noise_matrix,
     label_posterior,
-    noise_matrix,
     soft_labels,
     tempered,
     votes,
 )
 from scanmix_cli.method.images import ImageSet, forward_all
-from scanmix_cli.method.losses import cosine_rate, sharpen
+from scanmix_cli.method.losses import SMALLEST, cosine_rate, sharpen
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.neighbors import mine_neighbors
 from scanmix_cli.method.probe import joined, probe
 from scanmix_cli.method.settings import BeliefSettings, Profile
 from scanmix_cli.method.student import Student, look_closely, renew_statistics, start_head
 from scanmix_cli.method.vote_rounds import ROUNDS, USUAL, best_rounds, foretells_better, hidden_votes, needed_votes
+from scanmix_cli.streams import few
 
 HEAD_SHARPNESS = 5.0  # logits of a fresh head run from 0 to 5 where its regression runs from 0 to 1
-SMALLEST = 1e-8
 SAMPLE = 20_000  # images that tell how far beliefs may be trusted
 SETTLED = 8  # rounds after which votes hardly change
 WIDER, REACH = 2, 8  # so many times the neighbours vote, where more than so many times their votes are needed
@@ -50,11 +50,10 @@ LEARNED_FLOOR = 0.1  # of an even share: no opinion rules a class out further wh
 
 @dataclass(frozen=True)
 class Belief:
-    """What one network and its neighbours say: distributions (N, C) without the image's own label, as evidence and as
-    learned from, and with it, and the neighbours int64 (N, K) in the network's own feature space."""
+    """What one network and its neighbours say: distributions (N, C) without the image's own label, as evidence, and
+    with it, to be learned from, and the neighbours int64 (N, K) in the network's own feature space."""
 
     told: Tensor
-    without_label: Tensor
     posterior: Tensor
     neighbors: Tensor
 
@@ -171,7 +170,7 @@ class Teacher:
             told = self._join(sight.probabilities, neighbors, rounds, self.settings.floor)
         posterior = self._with_label(without)
         agree([without, posterior])  # images are drawn by it
-        return Belief(told, without, posterior, neighbors)
+        return Belief(told, posterior, neighbors)
 
     def state_dict(self) -> dict[str, float]:
         """What a checkpoint keeps; `start` makes the rest anew."""
@@ -210,7 +209,7 @@ class Teacher:
     def _call_witness(self, features: Tensor, neighbors: Tensor) -> None:
         """Fit the probe. Two networks start from encoders that no label has touched: the first one's is enough."""
         labels = self.images.labels
-        self.witness = probe(features, labels, noise_matrix(self._votes(neighbors), labels), self.context)
+        self.witness = probe(features, labels, counted_noise_matrix(self._votes(neighbors), labels), self.context)
         agree([self.witness])
         self.heard = self._is_worth_hearing(neighbors)
 
@@ -243,7 +242,7 @@ class Teacher:
         weakness = self._weakness(without)
         if weakness:
             without = tempered(without, WEAK**weakness)
-        matrix = noise_matrix(without, labels)
+        matrix = counted_noise_matrix(without, labels)
         if weakness:
             matrix = matrix.lerp(fitted_noise_matrix(without, labels), weakness)
         posterior = label_posterior(without, labels, matrix**self.settings.classifier_say if self.made else matrix)
@@ -288,7 +287,7 @@ class Teacher:
         return 1 - self._goodness(without) if self.settings.humble else 0.0
 
     def _goodness(self, beliefs: Tensor) -> float:
-        """Of the features, told by the beliefs (N, C) about labelled images, evenly spread, at most twice SAMPLE."""
+        """Of the features, told by the beliefs (N, C) about SAMPLE labelled images at most."""
         known = self.images.known.nonzero().squeeze(1)
-        rows = known[:: max(len(known) // SAMPLE, 1)]
+        rows = known[torch.from_numpy(few(len(known), SAMPLE)).to(known.device)]
         return goodness(beliefs[rows].cpu().numpy(), self.images.labels[rows].cpu().numpy(), self.clusters)

@@ -13,7 +13,8 @@ Dawid and Skene 1979. N images, C classes, K neighbours.
 import torch
 from torch import Tensor
 
-SMALLEST = 1e-8
+from scanmix_cli.method.losses import SMALLEST
+
 SHARPNESS = 2.0  # exponent of a vote before it is passed on
 LEAST_SPREAD = 1e-4  # of confidences: smaller differences are rounding
 PRIOR_COUNT = 1.0  # images assumed in every cell of the noise matrix before any is counted
@@ -86,21 +87,21 @@ def believe(opinions: list[Tensor], prior: Tensor, floor: float) -> Tensor:
     return balance(logs.div_(len(opinions)).softmax(1), prior)
 
 
-def noise_matrix(beliefs: Tensor, labels: Tensor) -> Tensor:
+def counted_noise_matrix(beliefs: Tensor, labels: Tensor) -> Tensor:
     """float32 (C, C): P(given | true), row = true class, counted over the labelled images by their beliefs (N, C)."""
     counts = beliefs.T @ soft_labels(labels, beliefs.shape[1]) + PRIOR_COUNT
     return counts / counts.sum(1, keepdim=True)
 
 
 def fitted_noise_matrix(beliefs: Tensor, labels: Tensor, fits: int = 10) -> Tensor:
-    """float32 (C, C): P(given | true) after `fits` rounds of EM from `noise_matrix` on (Dawid and Skene 1979).
+    """float32 (C, C): P(given | true) after `fits` rounds of EM from `counted_noise_matrix` on (Dawid and Skene 1979).
 
     Counted by beliefs alone, every doubt of theirs passes for a confusion of labels; fitted, the matrix is the one by
     which the beliefs (N, C) foretell the given labels best.
     """
-    matrix = noise_matrix(beliefs, labels)
+    matrix = counted_noise_matrix(beliefs, labels)
     for _ in range(fits):
-        matrix = noise_matrix(label_posterior(beliefs, labels, matrix), labels)
+        matrix = counted_noise_matrix(label_posterior(beliefs, labels, matrix), labels)
     return matrix
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from scanmix_cli.engine.parallel import gather_rows, rows_of_this_process, world
 from scanmix_cli.engine.parts import halving
+from scanmix_cli.streams import few
 
 CHUNK = 4096
 EXACT_ROWS = 20_000  # on a CPU; above that, cells of similar rows are searched, and a neighbour may be missed
@@ -42,7 +43,7 @@ def _search_cpu(features: Tensor, asking: Tensor, wanted: int) -> Tensor:
         exact = index
         index = faiss.IndexIVFFlat(exact, values.shape[1], cells, faiss.METRIC_INNER_PRODUCT)
         index.nprobe = PROBES
-        index.train(values[:: max(len(values) // (ROWS_A_CELL * cells), 1)])
+        index.train(values[few(len(values), ROWS_A_CELL * cells)])
     index.add(values)
     near = index.search(rows, wanted)[1].astype(np.int64)
     return torch.from_numpy(np.where(near < 0, near[:, :1], near))  # too few in the cells: the nearest, itself

@@ -13,12 +13,13 @@ from torch.nn import functional as F
 
 from scanmix_cli.engine.context import Context
 from scanmix_cli.method.beliefs import balance
+from scanmix_cli.method.losses import SMALLEST
+from scanmix_cli.streams import parts
 
 FOLDS = 5
 BATCH, EPOCHS, STEPS = 512, 12, (200, 1_200)  # labels a step; steps: those epochs, at least and at most
 RATE, DECAY = 3e-3, 0.1  # of AdamW; the rate falls along a cosine
 LENGTH = 10.0  # of the centred features
-SMALLEST = 1e-8
 
 
 def probe(features: Tensor, labels: Tensor, matrix: Tensor, context: Context) -> Tensor:
@@ -27,7 +28,7 @@ def probe(features: Tensor, labels: Tensor, matrix: Tensor, context: Context) ->
     features float32 (N, D); labels int64 (N,), -1 where unlabelled; matrix float32 (C, C) is P(given | true).
     """
     known, center = (labels >= 0).nonzero().squeeze(1), features.mean(0)
-    fold = torch.arange(len(features), device=features.device) % FOLDS
+    fold = torch.from_numpy(parts(len(features), FOLDS)).to(features.device)
     classes, others = len(matrix), torch.arange(FOLDS, device=features.device).unsqueeze(1)
     weights = features.new_zeros(FOLDS, features.shape[1], classes).requires_grad_()
     biases = features.new_zeros(FOLDS, 1, classes).requires_grad_()

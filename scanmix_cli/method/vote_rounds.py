@@ -9,14 +9,15 @@ import torch
 from torch import Tensor
 
 from scanmix_cli.method.beliefs import balance, fitted_noise_matrix, neighbor_mean, passed_on, tempered
+from scanmix_cli.method.losses import SMALLEST
+from scanmix_cli.streams import few, parts
 
 USUAL = 3  # rounds, unless fewer foretell hidden labels better by more than chance
 ROUNDS = (1, 2, USUAL)  # where more foretold hidden labels best, votes gained half a point at most
 FOLDS = 5  # of the labels one is hidden at a time
-ENOUGH = 10_000  # hidden labels: of more some are left out, fewer than twice as many are asked
+ENOUGH = 10_000  # hidden labels: of more some are left out
 AHEAD = 3.0  # standard errors: with fewer rounds votes are vaguer, which passes for weak features where it is chance
 EXPONENTS = (0.5, 1.0, 2.0)  # votes may be surer or less sure than they should be
-SMALLEST = 1e-8
 
 
 def best_rounds(given: Tensor, labels: Tensor, neighbors: Tensor, prior: Tensor) -> int:
@@ -65,11 +66,12 @@ def hidden_votes(given: Tensor, labels: Tensor, neighbors: Tensor, prior: Tensor
     Their own labels, a fold at a time, have no vote anywhere: after a round votes come back to where they came from.
     """
     known = (labels >= 0).nonzero().squeeze(1)
+    place = torch.from_numpy(parts(len(known), FOLDS)).to(labels.device)
     votes: list[Tensor] = []
     rows: list[Tensor] = []
     for fold in range(FOLDS):
-        hidden = known[fold::FOLDS]
-        hidden = hidden[:: max(len(hidden) // ENOUGH, 1)]
+        hidden = known[place == fold]
+        hidden = hidden[torch.from_numpy(few(len(hidden), ENOUGH)).to(labels.device)]
         result, kept = balance(_mean_without(hidden, given, neighbors), prior), []
         for done in range(1, max(ROUNDS) + 1):
             result = passed_on(result, neighbors, prior)
@@ -96,7 +98,7 @@ def _mean_without(hidden: Tensor, given: Tensor, neighbors: Tensor) -> Tensor:
 def foretold(voted: Tensor, labels: Tensor) -> Tensor:
     """float32 (M,): log-likelihood of labels int64 (M,) by votes (M, C) for the true class and a noise matrix that is
     fitted to the other half of them; votes tempered as serves them best."""
-    half = torch.arange(len(labels), device=labels.device) % 2 == 0
+    half = torch.from_numpy(parts(len(labels), 2) == 0).to(labels.device)
     found = []
     for exponent in EXPONENTS:
         beliefs, result = tempered(voted.clamp_min(SMALLEST), exponent), torch.zeros_like(voted[:, 0])

@@ -10,7 +10,7 @@ from toy_runs import evidence_bytes, toy_context, toy_images, toy_profile, train
 from scanmix_cli.method import belief_loop
 from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Belief, Teacher, doubled, joint, view_of
 from scanmix_cli.method.belief_step import BeliefStep
-from scanmix_cli.method.beliefs import believe, noise_matrix, votes
+from scanmix_cli.method.beliefs import believe, counted_noise_matrix, votes
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.networks import scanmix_net
@@ -61,7 +61,7 @@ def test_same_seed_same_bytes() -> None:
 def test_the_confusion_of_labels_that_a_classifier_made_has_less_say(made: bool) -> None:
     without = torch.rand(96, 3, generator=torch.Generator().manual_seed(0)) + 0.1
     without /= without.sum(1, keepdim=True)
-    chance = noise_matrix(without, CONTEXT_IMAGES.labels).T[CONTEXT_IMAGES.labels]
+    chance = counted_noise_matrix(without, CONTEXT_IMAGES.labels).T[CONTEXT_IMAGES.labels]
     teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, classifier_say=0.25), 5, toy_context())
     teacher.load_state_dict({"good": True, "made": made, "rounds": 3, "heard": False})
     expected = without * chance ** (0.25 if made else 1)
@@ -126,7 +126,7 @@ def test_votes_are_passed_on_as_hidden_labels_are_foretold_best(
     voted = votes(teacher.given, belief.neighbors, teacher.prior, expected)
     sight = look_closely(one.averaged, CONTEXT_IMAGES, teacher.context)
     without = believe([sight.probabilities, voted], teacher.prior, LEARNED_FLOOR / 3)
-    torch.testing.assert_close(belief.without_label, without)
+    torch.testing.assert_close(belief.told, without)
     logged = teacher.metrics(belief, Monitor(CONTEXT_IMAGES))
     assert logged.get("vote_rounds") == (None if rounds else expected)
     assert "made_by_classifier" not in logged
@@ -149,9 +149,16 @@ def test_in_good_features_votes_tell_what_the_verdicts_were_measured_on(
     teacher.start(one)
     belief = teacher.belief(one)
     sight = look_closely(one.averaged, CONTEXT_IMAGES, teacher.context)
-    for said, often in ((belief.without_label, rounds or found), (belief.told, told)):
-        voted = votes(teacher.given, belief.neighbors, teacher.prior, often)
-        torch.testing.assert_close(said, believe([sight.probabilities, voted], teacher.prior, LEARNED_FLOOR / 3))
+    learned, evidence = (
+        believe(
+            [sight.probabilities, votes(teacher.given, belief.neighbors, teacher.prior, often)],
+            teacher.prior,
+            LEARNED_FLOOR / 3,
+        )
+        for often in (rounds or found, told)
+    )
+    torch.testing.assert_close(belief.told, evidence)
+    torch.testing.assert_close(belief.posterior, teacher._with_label(learned))
 
 
 def test_trusted_labels_are_never_doubted() -> None:
@@ -176,7 +183,6 @@ def test_evidence_goes_below_what_is_learned_from() -> None:
         belief = teacher.belief(one)
         view = view_of(belief, images.labels)
         least[floor] = (float(view.probabilities.min()), float(view.losses.max()), belief.posterior)
-        assert torch.equal(belief.told, belief.without_label) == (floor == LEARNED_FLOOR)
     assert least[0.001][0] < least[LEARNED_FLOOR][0] / 3
     assert least[0.001][1] > least[LEARNED_FLOOR][1] + 1
     assert torch.equal(least[0.001][2], least[LEARNED_FLOOR][2]), "what is trained towards is the same"
@@ -298,9 +304,9 @@ def test_the_probe_is_heard_where_hidden_labels_bear_it_out(borne_out: bool, mon
     assert with_probe.shape == without.shape == (len(labels), 3)
     assert not torch.allclose(with_probe, without)
     assert teacher.heard is borne_out
-    heard = teacher.belief(one).without_label
+    heard = teacher.belief(one).told
     teacher.heard = False
-    assert torch.equal(teacher.belief(one).without_label, heard) is not borne_out
+    assert torch.equal(teacher.belief(one).told, heard) is not borne_out
 
 
 def test_the_probe_is_asked_again_with_better_neighbours_and_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:

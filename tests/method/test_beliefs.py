@@ -81,7 +81,7 @@ def test_a_high_floor_leaves_few_wrong_labels_half_believed(floor: float) -> Non
     labels[wrong] = (truth[wrong] + 1 + torch.arange(len(wrong)) // 10 % 9) % 10
     even = torch.full((10,), 0.1)
     belief = beliefs.believe([torch.nn.functional.one_hot(truth, 10).float()], even, floor)
-    posterior = beliefs.label_posterior(belief, labels, beliefs.noise_matrix(belief, labels))
+    posterior = beliefs.label_posterior(belief, labels, beliefs.counted_noise_matrix(belief, labels))
     low, high = floor / (1 + 9 * floor), 1 / (1 + 9 * floor)
     confused = (2 + 1 + 900 * low) / 900  # two wrong labels of a kind, one assumed, and what the floor makes of 900
     expected = low * 0.98 / (low * 0.98 + high * confused)  # .42 and .18
@@ -93,7 +93,9 @@ def test_noise_matrix_counts_by_belief() -> None:
     labels = torch.tensor([0, 0, 0, 1, -1])
     belief = rows((1.0, 0.0), (1.0, 0.0), (0.5, 0.5), (0.0, 1.0), (1.0, 0.0))
     # Class 0: 2.5 given 0 and none given 1, one more assumed of each; class 1: 0.5 and 1.
-    torch.testing.assert_close(beliefs.noise_matrix(belief, labels), rows((3.5 / 4.5, 1 / 4.5), (1.5 / 3.5, 2 / 3.5)))
+    torch.testing.assert_close(
+        beliefs.counted_noise_matrix(belief, labels), rows((3.5 / 4.5, 1 / 4.5), (1.5 / 3.5, 2 / 3.5))
+    )
 
 
 def test_fitted_noise_matrix_tells_vague_beliefs_from_wrong_labels() -> None:
@@ -104,7 +106,7 @@ def test_fitted_noise_matrix_tells_vague_beliefs_from_wrong_labels() -> None:
     belief = torch.stack([torch.cat([first, 1 - first]), torch.cat([1 - first, first])], 1)
     counted = beliefs.fitted_noise_matrix(belief, labels, 0)
     torch.testing.assert_close(counted, rows((0.58, 0.42), (0.42, 0.58)), rtol=0, atol=1e-3)  # 0.7 ** 2 + 0.3 ** 2
-    assert torch.equal(counted, beliefs.noise_matrix(belief, labels))
+    assert torch.equal(counted, beliefs.counted_noise_matrix(belief, labels))
     once = beliefs.fitted_noise_matrix(belief, labels, 1)
     # Given 0 and believed 0.7: 0.7 * 0.58 of 0.7 * 0.58 + 0.3 * 0.42 = 0.7632; believed 0.3: 0.3718.
     share = 0.7 * 0.7632 + 0.3 * 0.3718
@@ -115,7 +117,9 @@ def test_fitted_noise_matrix_tells_vague_beliefs_from_wrong_labels() -> None:
 def test_fitting_leaves_the_matrix_of_sure_beliefs_alone() -> None:
     labels = torch.tensor([0, 0, 0, 1, 1])
     belief = rows((1.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.0, 1.0), (0.0, 1.0))
-    torch.testing.assert_close(beliefs.fitted_noise_matrix(belief, labels, 10), beliefs.noise_matrix(belief, labels))
+    torch.testing.assert_close(
+        beliefs.fitted_noise_matrix(belief, labels, 10), beliefs.counted_noise_matrix(belief, labels)
+    )
 
 
 def test_tempering_makes_beliefs_surer_or_vaguer() -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 from scanmix_cli.method import vote_rounds
 from scanmix_cli.method.beliefs import class_prior, fitted_noise_matrix, soft_labels, tempered, votes
 from scanmix_cli.method.vote_rounds import FOLDS, ROUNDS, USUAL, best_rounds, foretold, hidden_votes, needed_votes
+from scanmix_cli.streams import parts
 
 
 def clusters(classes: int, each: int, alike: float, wrong: float, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
@@ -39,21 +40,21 @@ def test_a_hidden_label_is_foretold_by_votes_that_have_not_seen_it() -> None:
     given, prior = soft_labels(labels, classes), class_prior(labels, classes)
     found = hidden_log_likelihoods(given, labels, neighbors, prior)
     assert found.shape == (len(ROUNDS), len(labels))
-    rows = torch.cat([torch.arange(len(labels))[fold::FOLDS] for fold in range(FOLDS)])
+    place = torch.from_numpy(parts(len(labels), FOLDS))
+    rows = torch.cat([(place == fold).nonzero().squeeze(1) for fold in range(FOLDS)])
     voted = torch.empty(len(labels), classes)
     for fold in range(FOLDS):  # rows of the result stand fold by fold
         seen = given.clone()
-        seen[fold::FOLDS] = 0
-        voted[rows % FOLDS == fold] = votes(seen, neighbors, prior, ROUNDS[1])[fold::FOLDS]
+        seen[place == fold] = 0
+        voted[place[rows] == fold] = votes(seen, neighbors, prior, ROUNDS[1])[place == fold]
     truths, by_exponent = labels[rows], []
+    half = torch.from_numpy(parts(len(rows), 2))
     for exponent in vote_rounds.EXPONENTS:
         beliefs = tempered(voted, exponent)
-        halves = []
-        for k in range(len(rows)):
-            other = torch.arange(len(rows)) % 2 != k % 2
-            matrix = fitted_noise_matrix(beliefs[other], truths[other]) if k < 2 else halves[k % 2][1]
-            halves.append((math.log(float(beliefs[k] @ matrix[:, truths[k]])), matrix))
-        by_exponent.append([value for value, _ in halves])
+        matrices = [fitted_noise_matrix(beliefs[half != own], truths[half != own]) for own in (0, 1)]
+        by_exponent.append(
+            [math.log(float(beliefs[k] @ matrices[own][:, truths[k]])) for k, own in enumerate(half.tolist())]
+        )
     expected = max(by_exponent, key=sum)
     torch.testing.assert_close(found[1], torch.tensor(expected), atol=1e-4, rtol=1e-4)
 
@@ -88,7 +89,7 @@ def test_the_usual_rounds_where_labels_cannot_tell() -> None:
     assert asked(one, neighbors, 3) == USUAL
 
 
-@pytest.mark.parametrize(("enough", "asked_of"), [(30, 40), (20, 20), (7, 10), (5, 5)])
+@pytest.mark.parametrize(("enough", "asked_of"), [(30, 40), (20, 20), (7, 7), (5, 5)])
 def test_no_more_labels_are_hidden_than_are_needed(enough: int, asked_of: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _, labels, neighbors = clusters(3, 50, 0.9, 0.2)
     labels[::3] = -1  # 100 labels, folds of 20
@@ -139,3 +140,10 @@ def test_needed_votes_by_hand() -> None:
     labels = torch.tensor([0, 0, 1, 1, -1])
     neighbors = torch.tensor([[1, 1, 4], [0, 0, 4], [3, 0, 4], [2, 1, 4], [0, 1, 2]])
     assert needed_votes(labels, neighbors, 2) == pytest.approx(32 * 0.25 / (6 / 8 - 0.5))
+
+
+@pytest.mark.parametrize("classes", [2, 5, 10])
+def test_no_class_is_hidden_altogether_where_classes_come_in_turn(classes: int) -> None:
+    truth, labels, neighbors = clusters(classes, 400 // classes, 0.9, 0.3)
+    rows, voted = hidden_votes(soft_labels(labels, classes), labels, neighbors, class_prior(labels, classes))
+    assert (voted[-1].argmax(1) == truth[rows]).float().mean() > 0.9
