@@ -19,6 +19,7 @@ laid on another image. Times are UTC, ISO 8601.
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ from scanmix_cli.report.decision_table import (
 
 DECISIONS = "decisions.sqlite"
 T = TypeVar("T")
-WAIT_SECONDS = 30.0  # how long a writer waits for another process
+WAIT_SECONDS, PAUSE_SECONDS = 30.0, 0.02  # how long a writer waits for another process, and between two tries
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS log (
@@ -94,8 +95,7 @@ class Decisions:
         try:
             # isolation_level None: transactions are begun by hand, so that a write takes its lock before it reads
             self._db = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute(_SCHEMA)
+            self._make_ready()
         except sqlite3.Error as error:
             raise _unusable(path, error) from None
 
@@ -104,6 +104,19 @@ class Decisions:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _make_ready(self) -> None:
+        """Set WAL mode and make the table. SQLite waits for other processes, but not to set the mode of a new file."""
+        end = time.monotonic() + WAIT_SECONDS
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                break
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() >= end:
+                    raise
+                time.sleep(PAUSE_SECONDS)
+        self._db.execute(_SCHEMA)
 
     def close(self) -> None:
         """Give the file back; the log must not be used afterwards."""
@@ -152,14 +165,14 @@ class Decisions:
 
         A row of which every decision was taken back is None. Position 0 is the beginning.
         """
-        later = "row IN (SELECT row FROM log WHERE id > ?)"
         with self._lock:
             try:
                 (newest,) = self._db.execute("SELECT ifnull(max(id), 0) FROM log").fetchone()
                 if newest <= position:
                     return newest, {}
-                changed = self._db.execute("SELECT DISTINCT row FROM log WHERE id > ?", (position,)).fetchall()
-                query = f"SELECT {_COLUMNS} FROM log WHERE {_STANDING} AND {later} ORDER BY id"
+                later = "SELECT DISTINCT row FROM log WHERE id > ?"
+                changed = self._db.execute(later, (position,)).fetchall()
+                query = f"SELECT {_COLUMNS} FROM log WHERE {_STANDING} AND row IN ({later}) ORDER BY id"
                 found = [_decision(entry) for entry in self._db.execute(query, (position,))]
             except sqlite3.Error as error:
                 raise _unusable(self.path, error) from None
@@ -212,8 +225,7 @@ class Decisions:
         return self._write(append)
 
     def _append(self, choice: Choice, who: str, when: str, source: str) -> Decision:
-        name, label = _bytes(choice.filename), _bytes(choice.label)
-        values = (choice.row, name, choice.decision, label, who, when, source)
+        values = (choice.row, _bytes(choice.filename), choice.decision, _bytes(choice.label), who, when, source)
         cursor = self._db.execute(f"INSERT INTO log ({_STORED}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         assert cursor.lastrowid is not None
         return Decision(cursor.lastrowid, choice.row, choice.filename, choice.decision, choice.label, who, when, source)

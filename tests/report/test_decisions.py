@@ -6,7 +6,9 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,6 +159,25 @@ def test_two_processes_write_at_once_and_lose_nothing(tmp_path: Path) -> None:
     assert [worker.exitcode for worker in workers] == [0, 0]
     with open_decisions(tmp_path) as log:
         assert sorted(entry.row for entry in log.standing()) == [0] * 25 + [1] * 25
+
+
+def test_two_processes_that_make_the_file_at_once_wait_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite itself does not wait where another process sets the mode of the new file."""
+    busy = ["database is locked", "database table is locked"]
+
+    class Connection(sqlite3.Connection):
+        def execute(self, *query: Any) -> sqlite3.Cursor:
+            if busy and "journal_mode" in query[0]:
+                raise sqlite3.OperationalError(busy.pop())
+            return super().execute(*query)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Connection))
+    with open_decisions(tmp_path) as log:
+        log.record(relabel(0), who="", source="review")
+        assert len(log.standing()) == 1
+    assert not busy
 
 
 def test_threads_share_one_open_log(tmp_path: Path) -> None:
