@@ -35,7 +35,7 @@ from scanmix_cli.workflow.schedule import in_parts
 from scanmix_cli.workflow.sets import place_pixels
 from scanmix_cli.workflow.train import device_name
 
-TOP, FROM = 5, 50  # the second accuracy that WebVision and Mini-ImageNet tables print, and their least classes
+TOP, TOP_CLASSES = 5, 50  # the second accuracy that WebVision and Mini-ImageNet tables print, and their least classes
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _accuracies(run: MethodRun, outcome: Outcome, monitor: Monitor, context: Con
     main = sum(row["stage"] == rows[-1]["stage"] for row in rows)  # the last stage alone counts for "last"
     figures = max(ensemble), scores.final_mean(ensemble[-main:]), float(max(single)), scores.final_mean(single[-main:])
     cell |= dict(zip(names, (round(figure, 6) for figure in figures), strict=False))
-    if len(run.data.classes) >= FROM:
+    if len(run.data.classes) >= TOP_CLASSES:
         cell["top5"] = _final(run, outcome, run.data.test, context)[f"top{TOP}"]
     cell["extra_tests"] = {name: _final(run, outcome, part, context) for name, part in run.data.extra_tests.items()}
     return cell

@@ -163,11 +163,12 @@ class Teacher:
         neighbors = self.mine(sight.features)
         if find_out:
             self._find_out(neighbors)
-        without = self._join(sight.probabilities, neighbors, self.rounds, LEARNED_FLOOR)
-        told = without
-        rounds = max(self.rounds, USUAL) if self.good and not self.settings.rounds else self.rounds
-        if (rounds, self.settings.floor) != (self.rounds, LEARNED_FLOOR):
-            told = self._join(sight.probabilities, neighbors, rounds, self.settings.floor)
+        voted = self._votes(neighbors)
+        told = without = self._believed(sight.probabilities, voted, LEARNED_FLOOR)
+        if vague := self.good and not self.settings.rounds and self.rounds < USUAL:
+            voted = votes(self.given, neighbors, self.prior, USUAL)
+        if vague or self.settings.floor != LEARNED_FLOOR:
+            told = self._believed(sight.probabilities, voted, self.settings.floor)
         posterior = self._with_label(without)
         agree([without, posterior])  # images are drawn by it
         return Belief(told, posterior, neighbors)
@@ -201,10 +202,9 @@ class Teacher:
     def _votes(self, neighbors: Tensor) -> Tensor:
         return votes(self.given, neighbors, self.prior, self.rounds)
 
-    def _join(self, probabilities: Tensor, neighbors: Tensor, rounds: int, floor: float) -> Tensor:
-        """Network, votes passed on so often, and the probe where heard, as one belief (N, C); floor in even shares."""
-        opinions = [probabilities, votes(self.given, neighbors, self.prior, rounds)]
-        return self._with_witness(believe(opinions, self.prior, floor / self.images.classes))
+    def _believed(self, probabilities: Tensor, voted: Tensor, floor: float) -> Tensor:
+        """Network, votes, and the probe where it is heard, as one belief (N, C); floor in even shares."""
+        return self._with_witness(believe([probabilities, voted], self.prior, floor / self.images.classes))
 
     def _call_witness(self, features: Tensor, neighbors: Tensor) -> None:
         """Fit the probe. Two networks start from encoders that no label has touched: the first one's is enough."""
@@ -259,7 +259,8 @@ class Teacher:
         if self.images.known.any():
             voted = believe([self._votes(neighbors)], self.prior, self._floor)
             self.good = from_writer(lambda: self._goodness(voted)) == 1
-            self.made = self.good and from_writer(lambda: self._made(voted, neighbors))
+            asked = self.good and self.settings.classifier_say < 1
+            self.made = asked and from_writer(lambda: self._made(voted, neighbors))
         if not self.settings.rounds:
             self.rounds = SETTLED if self.made else self._best_rounds(neighbors)
         self.heard = self._is_worth_hearing(neighbors)
@@ -269,8 +270,6 @@ class Teacher:
 
     def _made(self, voted: Tensor, neighbors: Tensor) -> bool:
         """Whether a classifier made the labels, which good features alone tell."""
-        if self.settings.classifier_say == 1:
-            return False
 
         def near(few: np.ndarray) -> np.ndarray:
             return neighbors[torch.from_numpy(few).to(neighbors.device)].cpu().numpy()
