@@ -8,6 +8,7 @@ The gain for each label that is held to be wrong tells which (docs/verdicts.md, 
 
 import numpy as np
 
+from scanmix_cli.evidence.noise_matrix import fitted_noise_matrix, label_posterior
 from scanmix_cli.evidence.noise_model import TINY, softmax
 from scanmix_cli.evidence.scores import sums_by_class
 from scanmix_cli.streams import parts
@@ -36,7 +37,7 @@ def follows_image(evidence: np.ndarray, labels: np.ndarray) -> bool:
     if not (clear and LEAST_GAIN <= gain.mean() / max(believed_wrong, TINY) <= MOST_GAIN):
         return False
     sharpened = softmax(power * evidence)
-    wrong = sums_by_class(_after(sharpened, labels, _fitted(sharpened, labels)), labels, evidence.shape[1]).T
+    wrong = sums_by_class(label_posterior(sharpened, labels, _fitted(sharpened, labels)), labels, evidence.shape[1]).T
     np.fill_diagonal(wrong, 0)
     paired = wrong.max(axis=1).sum() / max(wrong.sum(), TINY)
     return enough(wrong.sum() / len(labels), len(labels), LEAST_WRONG) and bool(paired <= MOST_PAIRED)
@@ -56,7 +57,7 @@ def confusion(beliefs: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def halved(beliefs: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """float64 (n, C): the true class by beliefs (n, C) times the square root of what the confusion of classes makes of
     the given label. Where labels follow the image the whole would count the image's doubt twice."""
-    return _after(beliefs, labels, confusion(beliefs, labels) ** HALF)
+    return label_posterior(beliefs, labels, confusion(beliefs, labels) ** HALF)
 
 
 def by_classes(evidence: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, float]:
@@ -89,14 +90,4 @@ def by_image(evidence: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def _fitted(beliefs: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """float64 (C, C): P(given | true) by EM from `confusion` on, one label of each kind added."""
-    matrix, classes = confusion(beliefs, labels), beliefs.shape[1]
-    for _ in range(STEPS):
-        seen = sums_by_class(_after(beliefs, labels, matrix), labels, classes).T + 1 / classes
-        matrix = seen / seen.sum(axis=1, keepdims=True)
-    return matrix
-
-
-def _after(beliefs: np.ndarray, labels: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """float64 (n, C): the true class by beliefs (n, C), given labels and their confusion."""
-    joint = beliefs * matrix.T[labels]
-    return joint / (joint.sum(axis=1, keepdims=True) + TINY)
+    return fitted_noise_matrix(beliefs, labels, confusion(beliefs, labels), 1 / beliefs.shape[1], STEPS)

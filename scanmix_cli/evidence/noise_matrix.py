@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scanmix_cli.evidence.noise_model import TINY
 from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.scores import blocks, sums_by_class
 
@@ -43,6 +44,26 @@ def noise_matrix(counts: np.ndarray) -> np.ndarray:
     """
     totals = counts.sum(axis=1, keepdims=True)
     return np.divide(counts, totals, out=np.eye(len(counts)), where=totals > 0)
+
+
+def fitted_noise_matrix(
+    beliefs: np.ndarray, labels: np.ndarray, start: np.ndarray, prior: np.ndarray | float, steps: int
+) -> np.ndarray:
+    """float64 (C, C): the noise matrix by which beliefs float (n, C) foretell labels int64 (n,), none unlabelled, best:
+    `steps` of EM (Dawid and Skene 1979) from the matrix `start` on, with `prior` images, float (C, C) or as many in
+    every cell, that are counted beside those seen."""
+    matrix = start
+    for _ in range(steps):
+        counts = prior + sums_by_class(label_posterior(beliefs, labels, matrix), labels, beliefs.shape[1]).T
+        matrix = counts / counts.sum(axis=1, keepdims=True)
+    return matrix
+
+
+def label_posterior(beliefs: np.ndarray, labels: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """float64 (n, C): P(true class | image, given label), beliefs float (n, C) times the chance that such a class is
+    given that label, matrix float64 (C, C) or a power of it; labels int64 (n,), none unlabelled."""
+    joint = beliefs * matrix.T[labels]
+    return joint / (joint.sum(axis=1, keepdims=True) + TINY)
 
 
 def share_intervals(matrix: np.ndarray, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

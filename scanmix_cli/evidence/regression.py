@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse import csr_array
 
+from scanmix_cli.evidence.noise_matrix import fitted_noise_matrix
 from scanmix_cli.evidence.noise_model import softmax
 from scanmix_cli.streams import stream
 
@@ -130,12 +131,7 @@ def corrected_labels(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarra
 def fitted_noise(probabilities: np.ndarray, given: np.ndarray) -> np.ndarray:
     """float64 (C, C): P(given | true) by EM from 30 % noise; probabilities (n, C) of the true classes, given (n,)."""
     classes = probabilities.shape[1]
-    matrix = np.full((classes, classes), 0.3 / (classes - 1))
-    np.fill_diagonal(matrix, 0.7)
-    for _ in range(NOISE_STEPS):
-        joint = probabilities * matrix[:, given].T
-        posterior = joint / joint.sum(1, keepdims=True)
-        counts = np.ones((classes, classes)) + 5 * np.eye(classes)  # a weak belief that labels are mostly right
-        counts += _sums(posterior, given, classes).T
-        matrix = counts / counts.sum(1, keepdims=True)
-    return matrix
+    start = np.full((classes, classes), 0.3 / (classes - 1))
+    np.fill_diagonal(start, 0.7)
+    prior = np.ones((classes, classes)) + 5 * np.eye(classes)  # a weak belief that labels are mostly right
+    return fitted_noise_matrix(probabilities, given, start, prior, NOISE_STEPS)

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from scanmix_cli.evidence import scores
-from scanmix_cli.evidence.noise_matrix import confusions, count_truth, noise_kind, noise_matrix, share_intervals
+from scanmix_cli.evidence.noise_matrix import (
+    confusions,
+    count_truth,
+    fitted_noise_matrix,
+    label_posterior,
+    noise_kind,
+    noise_matrix,
+    share_intervals,
+)
 from scanmix_cli.evidence.noise_rate import (
     NoiseRate,
     class_noise_rates,
@@ -99,6 +107,20 @@ def test_noise_matrix_counts_probabilities_in_parts() -> None:
     assert counts.tolist() == [[0.75, 0.5, 0.0], [0.25, 0.5, 0.0], [0.0, 0.0, 0.0]]
     expected = [[0.6, 0.4, 0.0], [1 / 3, 2 / 3, 0.0], [0.0, 0.0, 1.0]]  # nobody belongs to the third class: identity
     assert noise_matrix(counts) == pytest.approx(np.array(expected))
+
+
+def test_a_noise_matrix_is_fitted_by_hand() -> None:
+    beliefs, labels = np.array([[0.8, 0.2], [0.5, 0.5]], np.float32), np.array([0, 1])
+    start = np.array([[0.7, 0.3], [0.3, 0.7]])
+    # Given 0: 0.8 * 0.7 and 0.2 * 0.3, 56 to 6; given 1: 0.5 * 0.3 and 0.5 * 0.7, 3 to 7.
+    assert label_posterior(beliefs, labels, start) == pytest.approx(np.array([[56 / 62, 6 / 62], [0.3, 0.7]]))
+    seen = np.array([[56 / 62, 0.3], [6 / 62, 0.7]])  # a row for each true class
+    for prior in (0.5, np.array([[6.0, 1.0], [2.0, 4.0]])):
+        once = fitted_noise_matrix(beliefs, labels, start, prior, 1)
+        assert once == pytest.approx((seen + prior) / (seen + prior).sum(axis=1, keepdims=True))
+        twice = fitted_noise_matrix(beliefs, labels, start, prior, 2)
+        assert np.array_equal(twice, fitted_noise_matrix(beliefs, labels, once, prior, 1))
+        assert not np.array_equal(twice, once)
 
 
 def test_confusions_come_with_the_interval_of_wilson() -> None:
