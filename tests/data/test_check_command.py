@@ -1,49 +1,18 @@
-"""`scanmix check`: what it prints, the JSON object, the table of bad files, the exit."""
+"""`scanmix check`: what it prints, the JSON object, the exit."""
 
-import csv
 import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
-from image_files import make_folder, picture, save_picture, smooth_picture, write_table
-from typer.testing import CliRunner
+from check_run import run
+from image_files import make_folder, picture, smooth_picture, write_table
 
 from scanmix_cli.cli.app import main
-from scanmix_cli.cli.check import check
-from scanmix_cli.errors import DataError, SettingsError
+from scanmix_cli.errors import DataError
 
-APP = typer.Typer()
-APP.command()(check)
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-@pytest.fixture
-def troubled(tmp_path: Path) -> Path:
-    """A set with bad files, a conflict, a leak, an empty class and litter."""
-    data = make_folder(
-        tmp_path / "photos",
-        ["train/cat/1.png", "train/cat/2.png", "train/dog/1.png", "train/dog/2.png", "val/dog/1.png", "val/dog/2.png"],
-    )
-    save_picture(data / "train" / "cat" / "2.png", 50)
-    save_picture(data / "train" / "dog" / "2.png", 50)
-    save_picture(data / "val" / "dog" / "2.png", 50)
-    (data / "train" / "cat" / "=bad.png").write_bytes(b"garbage")
-    (data / "train" / "cat" / "empty.png").touch()
-    (data / "train" / "[bold]eel").mkdir()
-    (data / ".DS_Store").touch()
-    return data
-
-
-def run(*arguments: str | Path) -> Any:
-    return CliRunner().invoke(APP, [str(argument) for argument in arguments], catch_exceptions=True)
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def test_screen_shows_counts_classes_bad_files_copies_and_warnings(troubled: Path) -> None:
@@ -123,28 +92,6 @@ def test_json_is_one_object_and_nothing_else(troubled: Path) -> None:
         "near_copies": {"sets": 0, "images": 0, "conflicts": 0, "leaks": 0, "examples": []},
         "ignored": {".DS_Store": 1},
     }
-
-
-def test_bad_files_are_written(troubled: Path, tmp_path: Path) -> None:
-    result = run(troubled, "--out", tmp_path / "bad.csv")
-    assert result.exit_code == 0
-    assert result.stderr == f"2 unreadable files written to {tmp_path / 'bad.csv'}\n"
-    with open(tmp_path / "bad.csv", encoding="utf-8", newline="") as file:
-        assert list(csv.reader(file)) == [
-            ["filename", "error_code", "message"],
-            ["train/cat/=bad.png", "ERROR_CORRUPT_IMAGE", "the content is no picture that can be read"],
-            ["train/cat/empty.png", "ERROR_ZERO_SIZE_FILE", "the file is empty"],
-        ]
-
-
-def test_good_set_says_so_and_bad_files_has_a_header_only(tmp_path: Path) -> None:
-    make_folder(tmp_path / "data", ["a/1.png", "b/2.png"])
-    result = run(tmp_path / "data", "--out", tmp_path / "bad.csv")
-    lines = result.stdout.splitlines()
-    assert lines[0] == "data        data: 2 images in 2 classes, all readable"
-    assert "copies      none" in lines
-    assert not any(line.startswith(("unreadable", "ignored", "unlabelled")) for line in lines)
-    assert (tmp_path / "bad.csv").read_text() == "filename,error_code,message\n"
 
 
 def test_many_classes_are_shown_in_part(tmp_path: Path) -> None:
@@ -267,33 +214,6 @@ def test_formats_and_litter_are_counted_by_kind(tmp_path: Path) -> None:
     assert json.loads(run(data, "--json").stdout)["ignored"] == {
         **{"*.txt": 2, "._*": 1, ".DS_Store": 1, ".ipynb_checkpoints": 1, "*.xml": 1, "*.psd": 1, "*.md": 1},
     }
-
-
-def test_folders_above_the_table_of_bad_files_are_made(troubled: Path, tmp_path: Path) -> None:
-    out = tmp_path / "new" / "folder" / "bad.csv"
-    assert run(troubled, "--out", out).exit_code == 0
-    assert out.is_file()
-
-
-@pytest.mark.parametrize("option", ["DATA", "--labels", "--test"])
-def test_a_table_that_is_read_is_not_replaced(tmp_path: Path, option: str) -> None:
-    data = make_folder(tmp_path / "data", ["1.png", "2.png"])
-    table = write_table(tmp_path / "in.csv", "file_name,label\ndata/1.png,a\ndata/2.png,b\n")
-    given = [table] if option == "DATA" else [data, option, table]
-    before = table.read_bytes()
-    result = run(*given, "--out", table)
-    assert isinstance(result.exception, SettingsError)
-    assert str(result.exception) == f"--out {table} is one of the files to read; name another file"
-    assert table.read_bytes() == before
-
-
-def test_a_picture_is_not_replaced(troubled: Path) -> None:
-    picture = troubled / "train" / "cat" / "1.png"
-    before = picture.read_bytes()
-    result = run(troubled, "--out", picture)
-    assert isinstance(result.exception, SettingsError)
-    assert str(result.exception) == f"--out {picture} is named like a picture, but a table is written; name it .csv"
-    assert picture.read_bytes() == before
 
 
 def test_help_starts_with_a_sentence_and_an_example() -> None:

@@ -6,16 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from image_files import make_folder, save_picture, write_table
+from sample_rows import rows
 
-from scanmix_cli.data.samples import Samples
 from scanmix_cli.data.sources import read_samples
 
 TWO = "file_name,label\na.png,cat\nb.png,dog\n"
-
-
-def rows(samples: Samples) -> list[tuple[str, str, str]]:
-    table = samples.table
-    return list(zip(table["filename"], table["split"], table["given_label"], strict=True))
 
 
 @pytest.mark.parametrize(
