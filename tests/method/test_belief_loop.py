@@ -1,34 +1,18 @@
-"""The EM loop on beliefs: what it trains towards, what it averages, and whole runs on toy pictures."""
+"""The EM loop on beliefs: whole runs on toy pictures."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from toy_runs import evidence_bytes, toy_context, toy_images, toy_profile, train
+from toy_beliefs import CONTEXT_IMAGES, SETTINGS, TRUTH, profile
+from toy_runs import evidence_bytes, toy_context, train
 
-from scanmix_cli.method import belief_loop
-from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Belief, Teacher, doubled, joint, view_of
-from scanmix_cli.method.belief_step import BeliefStep
-from scanmix_cli.method.beliefs import believe, counted_noise_matrix, votes
+from scanmix_cli.method.belief_loop import Belief, Teacher, joint
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.monitor import Monitor
-from scanmix_cli.method.networks import scanmix_net
-from scanmix_cli.method.settings import BeliefSettings, Profile
-from scanmix_cli.method.student import Student, look_closely, make_student, renew_statistics, start_head
-
-SETTINGS = BeliefSettings(epochs=3, batch_size=16)
-CONTEXT_IMAGES = toy_images(96)
-TRUTH = (torch.arange(96) % 3).numpy()
-
-
-def profile(settings: BeliefSettings) -> Profile:
-    return replace(toy_profile(1), beliefs=settings)
-
-
-def student(settings: BeliefSettings = SETTINGS) -> Student:
-    context = toy_context()
-    return make_student(scanmix_net("small", 3, context), settings, context)
+from scanmix_cli.method.settings import BeliefSettings
+from scanmix_cli.method.student import Student
 
 
 @pytest.mark.parametrize(
@@ -55,202 +39,6 @@ def test_same_seed_same_bytes() -> None:
     brief = profile(replace(SETTINGS, epochs=2, networks=1))
     runs = [evidence_bytes(train("scanmix", brief, CONTEXT_IMAGES)) for _ in range(2)]
     assert runs[0] == runs[1]
-
-
-@pytest.mark.parametrize("made", [True, False])
-def test_the_confusion_of_labels_that_a_classifier_made_has_less_say(made: bool) -> None:
-    without = torch.rand(96, 3, generator=torch.Generator().manual_seed(0)) + 0.1
-    without /= without.sum(1, keepdim=True)
-    chance = counted_noise_matrix(without, CONTEXT_IMAGES.labels).T[CONTEXT_IMAGES.labels]
-    teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, classifier_say=0.25), 5, toy_context())
-    teacher.load_state_dict({"good": True, "made": made, "rounds": 3, "heard": False})
-    expected = without * chance ** (0.25 if made else 1)
-    expected /= expected.sum(1, keepdim=True)
-    known = CONTEXT_IMAGES.known
-    torch.testing.assert_close(teacher._with_label(without)[known], expected[known])
-
-
-@pytest.mark.parametrize("say", [0.25, 1.0])
-def test_it_is_asked_anew_whether_a_classifier_made_the_labels(say: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings, asked = replace(SETTINGS, classifier_say=say), []
-    monkeypatch.setattr(belief_loop, "goodness", lambda *of: 1.0)
-    monkeypatch.setattr(belief_loop, "made_alike", lambda *of: asked.append(of) or float(len(asked) == 2))
-    teacher, one = Teacher(CONTEXT_IMAGES, settings, 5, toy_context()), student(settings)
-    said = [teacher.start(one) or teacher.made]
-    for find_out in (True, False, True):
-        teacher.belief(one, find_out)
-        said.append(teacher.made)
-    assert said == ([False, True, True, False] if say < 1 else [False] * 4)
-    assert [n for n in range(20) if doubled(n)] == [1, 2, 4, 8, 16]
-
-
-@pytest.mark.parametrize(("made", "features", "expected"), [(0.6, 1.0, True), (0.6, 0.8, False), (0.4, 1.0, False)])
-@pytest.mark.parametrize("rounds", [0, 2])
-def test_a_classifiers_labels_are_outvoted_from_further_away_and_the_probe_is_not_heard(
-    made: float, features: float, expected: bool, rounds: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In good features alone."""
-    monkeypatch.setattr(belief_loop, "best_rounds", lambda *of: 1)
-    monkeypatch.setattr(belief_loop, "foretells_better", lambda *opinions: True)
-    monkeypatch.setattr(belief_loop, "goodness", lambda *of: features)
-    asked = []
-    monkeypatch.setattr(belief_loop, "made_alike", lambda *of: asked.append(of) or made)
-    settings = replace(SETTINGS, classifier_say=0.25, rounds=rounds, probe=0.5)
-    teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
-    one = student(settings)
-    teacher.start(one)
-    assert teacher.made == expected
-    assert teacher.rounds == (rounds or (belief_loop.SETTLED if expected else 1))
-    assert teacher.heard == (not expected)
-    assert teacher.metrics(teacher.belief(one), Monitor(CONTEXT_IMAGES))["made_by_classifier"] == expected
-    if features < 1:
-        assert not asked
-        return
-    believed, sureness, labels, near = asked[0]
-    assert (believed == TRUTH).mean() > 0.9
-    assert ((sureness > 1 / 3) & (sureness <= 1)).all()
-    assert (labels == CONTEXT_IMAGES.labels.numpy()).all()
-    assert near(np.array([3, 95])).shape == (2, 5)
-
-
-@pytest.mark.parametrize(("rounds", "expected"), [(0, 8), (2, 2)])
-def test_votes_are_passed_on_as_hidden_labels_are_foretold_best(
-    rounds: int, expected: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = replace(SETTINGS, rounds=rounds)
-    monkeypatch.setattr(belief_loop, "best_rounds", lambda *_: 8)
-    teacher, one = Teacher(CONTEXT_IMAGES, settings, 5, toy_context()), student(settings)
-    teacher.start(one)
-    assert teacher.rounds == expected
-    belief = teacher.belief(one)
-    voted = votes(teacher.given, belief.neighbors, teacher.prior, expected)
-    sight = look_closely(one.averaged, CONTEXT_IMAGES, teacher.context)
-    without = believe([sight.probabilities, voted], teacher.prior, LEARNED_FLOOR / 3)
-    torch.testing.assert_close(belief.told, without)
-    logged = teacher.metrics(belief, Monitor(CONTEXT_IMAGES))
-    assert logged.get("vote_rounds") == (None if rounds else expected)
-    assert "made_by_classifier" not in logged
-    teacher.rounds, teacher.made, teacher.good = 1, True, not teacher.good  # of an earlier epoch
-    resumed = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
-    resumed.load_state_dict(teacher.state_dict())
-    assert (resumed.rounds, resumed.made, resumed.good) == (1, True, teacher.good)
-
-
-@pytest.mark.parametrize(
-    ("rounds", "features", "found", "told"), [(0, 1.0, 1, 3), (0, 0.9, 1, 1), (2, 1.0, 1, 2), (0, 1.0, 8, 8)]
-)
-def test_in_good_features_votes_tell_what_the_verdicts_were_measured_on(
-    rounds: int, features: float, found: int, told: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Votes that are passed on less often are vaguer, which would pass for weak features."""
-    monkeypatch.setattr(belief_loop, "best_rounds", lambda *_: found)
-    monkeypatch.setattr(belief_loop, "goodness", lambda *_: features)
-    teacher, one = Teacher(CONTEXT_IMAGES, replace(SETTINGS, rounds=rounds), 5, toy_context()), student()
-    teacher.start(one)
-    belief = teacher.belief(one)
-    sight = look_closely(one.averaged, CONTEXT_IMAGES, teacher.context)
-    learned, evidence = (
-        believe(
-            [sight.probabilities, votes(teacher.given, belief.neighbors, teacher.prior, often)],
-            teacher.prior,
-            LEARNED_FLOOR / 3,
-        )
-        for often in (rounds or found, told)
-    )
-    torch.testing.assert_close(belief.told, evidence)
-    torch.testing.assert_close(belief.posterior, teacher._with_label(learned))
-
-
-def test_trusted_labels_are_never_doubted() -> None:
-    trusted = torch.zeros(96, dtype=torch.bool)
-    trusted[9] = True  # given 1, true class 0
-    images = replace(CONTEXT_IMAGES, trusted=trusted)
-    teacher = Teacher(images, SETTINGS, 5, toy_context())
-    even = torch.full((96, 3), 1 / 3)
-    assert teacher._with_label(even)[9].tolist() == [0, 1, 0]
-
-
-def test_evidence_goes_below_what_is_learned_from() -> None:
-    images = CONTEXT_IMAGES
-    least = {}
-    for floor in (LEARNED_FLOOR, 0.001):
-        teacher = Teacher(images, replace(SETTINGS, floor=floor), 5, toy_context())
-        one = student()
-        teacher.start(one)
-        with torch.no_grad():
-            for parameter in one.averaged.class_head.parameters():
-                parameter.mul_(20)  # a network that is sure of itself
-        belief = teacher.belief(one)
-        view = view_of(belief, images.labels)
-        least[floor] = (float(view.probabilities.min()), float(view.losses.max()), belief.posterior)
-    assert least[0.001][0] < least[LEARNED_FLOOR][0] / 3
-    assert least[0.001][1] > least[LEARNED_FLOOR][1] + 1
-    assert torch.equal(least[0.001][2], least[LEARNED_FLOOR][2]), "what is trained towards is the same"
-
-
-def test_head_starts_from_the_votes() -> None:
-    one, targets = student(), torch.eye(3).repeat(4, 1)
-    features = 5 * torch.eye(128)[:3].repeat(4, 1)
-    start_head(one, features, targets, sharpness=10.0)
-    for net in (one.net, one.averaged):
-        torch.testing.assert_close(net.class_head(features), 10 * targets, rtol=0.05, atol=0.5)
-
-
-def test_sight_agrees_with_the_network() -> None:
-    one, context = student(), toy_context()
-    sight = look_closely(one.averaged, CONTEXT_IMAGES, context)
-    batch = CONTEXT_IMAGES.view("test")(CONTEXT_IMAGES.pixels, None)
-    with torch.no_grad():
-        torch.testing.assert_close(sight.probabilities, one.averaged.eval()(batch).softmax(1), rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(sight.features.norm(dim=1), torch.ones(96))
-
-
-def test_statistics_are_those_of_the_images() -> None:
-    images, one = toy_images(16), student()
-    norm = one.net.backbone.stem[1]
-    norm.running_mean.fill_(100.0)
-    renew_statistics(one.net, images, toy_context())
-    assert not one.net.training
-    assert norm.momentum == 0.1
-    with torch.no_grad():
-        before = one.net.backbone.stem[0](images.view("test")(images.pixels, None))
-    torch.testing.assert_close(norm.running_mean, before.mean((0, 2, 3)), rtol=1e-4, atol=1e-5)
-
-
-def test_average_follows_the_weights() -> None:
-    one = student(replace(SETTINGS, average=0.75, alpha=0.0))
-    old, kept = (next(net.parameters()).clone() for net in (one.net, one.averaged))
-    step = BeliefStep(one, CONTEXT_IMAGES, replace(SETTINGS, average=0.75), toy_context())
-    step.targets.fill_(1 / 3)
-    one.net.train()
-    step.step(torch.arange(16), CONTEXT_IMAGES.pixels[:16], torch.ones(()))
-    new, average = next(one.net.parameters()), next(one.averaged.parameters())
-    assert not torch.equal(old, new)
-    torch.testing.assert_close(average, 0.75 * kept + 0.25 * new)
-
-
-def test_both_views_are_mixed_with_the_same_image(monkeypatch: pytest.MonkeyPatch) -> None:
-    images = toy_images(16)
-    one, seen = student(), []
-    step = BeliefStep(one, images, SETTINGS, toy_context())
-    flat = images.pixels.float().mean((2, 3)).repeat(2, 1)[:, :, None, None].expand(32, 3, 16, 16)
-    monkeypatch.setattr(step, "view", lambda *pixels: flat)
-    features = one.net.backbone.forward
-    monkeypatch.setattr(one.net.backbone, "forward", lambda x: seen.append(x) or features(x))
-    step.step(torch.arange(16), images.pixels, torch.tensor(0.6))
-    first, second = seen[0].chunk(2)
-    torch.testing.assert_close(first, second)
-    assert not torch.allclose(first, flat[:16])
-
-
-def test_rows_of_no_weight_are_never_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    step = BeliefStep(student(), CONTEXT_IMAGES, SETTINGS, toy_context())
-    drawn: list[int] = []
-    monkeypatch.setattr(step, "captured", lambda rows, *_: drawn.extend(rows.tolist()) or torch.zeros(()))
-    weights = (torch.arange(96) % 2).float()
-    step.epoch(torch.full((96, 3), 1 / 3), weights, 0.01)
-    assert len(drawn) == 96
-    assert all(row % 2 for row in drawn)
 
 
 def test_all_images_unlabelled_but_a_few() -> None:
@@ -285,55 +73,3 @@ def test_what_two_networks_say_is_multiplied_and_no_class_is_ruled_out() -> None
     expected = torch.tensor([[0.8, 0.2], [0.5, 0.5], [0.5, 0.5]])
     assert torch.allclose(joint([first, second]), expected)
     assert torch.allclose(joint([first[:2]]), first[:2])
-
-
-@pytest.mark.parametrize("borne_out", [True, False])
-def test_the_probe_is_heard_where_hidden_labels_bear_it_out(borne_out: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = replace(SETTINGS, networks=1, probe=0.5)
-    asked: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
-
-    def answer(*opinions: torch.Tensor) -> bool:
-        asked.append(opinions)  # type: ignore[arg-type]
-        return borne_out
-
-    monkeypatch.setattr(belief_loop, "foretells_better", answer)
-    teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
-    one = student(settings)
-    teacher.start(one)
-    ((with_probe, without, labels),) = asked
-    assert with_probe.shape == without.shape == (len(labels), 3)
-    assert not torch.allclose(with_probe, without)
-    assert teacher.heard is borne_out
-    heard = teacher.belief(one).told
-    teacher.heard = False
-    assert torch.equal(teacher.belief(one).told, heard) is not borne_out
-
-
-def test_the_probe_is_asked_again_with_better_neighbours_and_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = replace(SETTINGS, probe=0.5)
-    answers = [True, True, False]
-    monkeypatch.setattr(belief_loop, "foretells_better", lambda *opinions: answers.pop(0))
-    teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
-    first, second = student(settings), student(settings)
-    teacher.start(first)
-    witness = teacher.witness
-    teacher.start(second)
-    assert teacher.witness is witness
-    assert teacher.heard
-    teacher.belief(first)
-    assert teacher.heard
-    teacher.belief(first, find_out=True)
-    assert not teacher.heard
-    assert not answers
-    kept = teacher.state_dict()
-    teacher.heard = True
-    teacher.load_state_dict(kept)
-    assert not teacher.heard
-
-
-def test_without_labels_there_is_nothing_to_probe() -> None:
-    settings = replace(SETTINGS, networks=1, probe=0.5)
-    unlabelled = replace(CONTEXT_IMAGES, labels=torch.full((96,), -1))
-    teacher = Teacher(unlabelled, settings, 5, toy_context())
-    teacher.start(student(settings))
-    assert teacher.witness is None

@@ -1,11 +1,12 @@
 """ELR+, the strong outsider: its regulariser, its targets, its averaged weights."""
 
 import copy
+from dataclasses import replace
 from math import log
 
 import pytest
 import torch
-from toy_runs import toy_context, toy_images, toy_profile
+from toy_runs import CLASSES, toy_context, toy_images, toy_profile
 
 from scanmix_cli.method.elr import WEIGHT_MOMENTUM, ElrStep, Targets
 from scanmix_cli.method.losses import early_learning_regulariser
@@ -50,3 +51,34 @@ def test_a_step_moves_the_averaged_weights_a_little_and_the_peers_not_at_all() -
         assert torch.equal(value, peer_start[name]), name
     assert (step.targets.average[:16].sum(1) > 0.29).all()
     assert (step.targets.average[16:] == 0).all()
+
+
+def elr_step(weight: float) -> tuple[ElrStep, torch.Tensor]:
+    """A step and the pixels of 24 images."""
+    context, settings = toy_context(), toy_profile().supervised
+    nets = [scanmix_net("small", CLASSES, context, k) for k in (1, 2, 3)]
+    settings = replace(settings, view="test", elr_weight=weight)
+    images = toy_images(24, unlabelled=0)
+    return ElrStep(nets[0], nets[1].eval(), nets[2].eval(), images, settings, context), images.pixels
+
+
+def test_elr_targets_come_from_the_peers_averaged_weights() -> None:
+    step, pixels = elr_step(3.0)
+    rows = torch.arange(8)
+    with torch.no_grad():
+        peer = step.peer(step.view(pixels[rows], None)).softmax(1)
+    step.step(rows, pixels[rows], torch.tensor(1.0))
+    torch.testing.assert_close(step.targets.average[rows], 0.3 * peer)
+
+
+def test_elr_adds_the_weighted_regulariser() -> None:
+    rows, losses = torch.arange(8), []
+    for weight in (0.0, 3.0):
+        step, pixels = elr_step(weight)
+        with torch.no_grad():
+            inputs = step.view(pixels[rows], None)
+            regulariser = early_learning_regulariser(
+                step.net.train()(inputs).softmax(1), 0.3 * step.peer(inputs).softmax(1)
+            )
+        losses.append(step.step(rows, pixels[rows], torch.tensor(1.0)).item())
+    assert losses[1] - losses[0] == pytest.approx(3 * regulariser.item(), rel=1e-3)

@@ -6,19 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from toy_runs import CLASSES, shrink, toy_context, toy_images, toy_profile, train
+from toy_runs import CLASSES, pair, shrink, toy_context, toy_images, toy_profile, train
 
-from scanmix_cli.engine.context import Context
-from scanmix_cli.method import methods, mixmatch
+from scanmix_cli.method import methods
 from scanmix_cli.method import scanmix as loop_module
 from scanmix_cli.method.clustering import ClusteringStep, ClusteringSteps
-from scanmix_cli.method.elr import ElrStep
 from scanmix_cli.method.gate import estimated_noise
-from scanmix_cli.method.learner import Learner, Outlook, look, make_learner
-from scanmix_cli.method.losses import early_learning_regulariser
+from scanmix_cli.method.learner import Learner, Outlook, look
 from scanmix_cli.method.mixmatch import MixMatchStep
 from scanmix_cli.method.monitor import Monitor
-from scanmix_cli.method.networks import contrastive_net, scanmix_net
+from scanmix_cli.method.networks import contrastive_net
 from scanmix_cli.method.scanmix import Division, EMLoop
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.method.split import LossHistory, divide
@@ -27,10 +24,6 @@ from scanmix_cli.profiles.official import OFFICIAL
 RELEASED = shrink(OFFICIAL["cifar10"], 1, 16)
 IMAGES = toy_images(24)
 NEIGHBORS = torch.arange(24).unsqueeze(1).repeat(1, 3)
-
-
-def pair(profile: Profile, context: Context) -> list[Learner]:
-    return [make_learner(scanmix_net("small", CLASSES, context, k), profile, context) for k in (1, 2)]
 
 
 def make_loop(profile: Profile = RELEASED) -> EMLoop:
@@ -261,108 +254,3 @@ def test_scan_starts_from_the_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     for method in ("scan", "scanmix"):
         methods.METHODS[method](IMAGES, toy_profile(1), Monitor(), toy_context(), encoder)
     assert found == [True, True]
-
-
-def mixmatch_step(**changes: object) -> MixMatchStep:
-    context, profile = toy_context(), toy_profile()
-    learners = pair(profile, context)
-    settings = replace(profile.mixmatch, **{"batch_size": 8, "view": "test", **changes})  # type: ignore[arg-type]
-    return MixMatchStep(learners[0], learners[1].net, IMAGES, settings, context)
-
-
-@pytest.mark.parametrize(("mixed", "gradient"), [(True, [16.0, 48.0, 32.0]), (False, [16.0, 0.0, 16.0])])
-def test_labelled_unlabelled_and_prior_loss_are_added_with_their_weights(
-    mixed: bool, gradient: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # each loss stands in for the sum of one logit, so the bias of that class gathers one for every row it sees
-    monkeypatch.setattr(mixmatch, "soft_cross_entropy", lambda logits, _: logits[:, 0].sum())
-    monkeypatch.setattr(mixmatch, "squared_error", lambda logits, _: logits[:, 1].sum())
-    monkeypatch.setattr(mixmatch, "prior_loss", lambda logits, _: logits[:, 2].sum())
-    step = mixmatch_step(mix_unlabelled=mixed)
-    step.step(torch.arange(8), IMAGES.pixels[:8], IMAGES.pixels[8:16], torch.tensor(0.9), torch.tensor(3.0))
-    bias = step.learner.net.class_head.bias
-    assert bias.grad is not None
-    assert bias.grad.tolist() == pytest.approx(gradient)
-
-
-def test_targets_trust_the_given_label_as_far_as_the_peer_does() -> None:
-    step = mixmatch_step(temperature=1.0)
-    labelled = torch.arange(4, 12)
-    step.posterior[labelled[:4]], step.posterior[labelled[4:]] = 1.0, 0.0
-    rows = torch.cat([labelled, labelled, torch.arange(12, 20), torch.arange(12, 20)])
-    inputs = step.view(IMAGES.pixels[rows])
-    own, peer = step.learner.net, step.peer.eval()
-    own.train()
-    targets = step.targets(inputs, labelled)
-    with torch.no_grad():
-        guess, other = torch.cat([own(view) for view in inputs.chunk(4)]).softmax(1), peer(inputs).softmax(1)
-    given = torch.nn.functional.one_hot(IMAGES.labels[labelled[:4]], IMAGES.classes)
-    expected = torch.cat([given.float(), guess[4:8]])
-    torch.testing.assert_close(targets[:8], expected)
-    torch.testing.assert_close(targets[8:16], expected)
-    torch.testing.assert_close(targets[16:24], (guess[16:24] + other[16:24]) / 2)
-    torch.testing.assert_close(targets[24:], targets[16:24])
-
-
-@pytest.mark.parametrize(("guess_view", "views"), [("", ["strong"]), ("weak", ["strong", "weak"])])
-def test_labels_are_guessed_from_the_view_that_the_profile_names(
-    guess_view: str, views: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    step = mixmatch_step(view="strong", guess_view=guess_view)
-    seen: list[tuple[str, torch.Tensor]] = []
-    original = mixmatch.Augmentation.__call__
-
-    def record(self: mixmatch.Augmentation, *pixels: torch.Tensor, parts: int = 1) -> torch.Tensor:
-        seen.append((self.name, original(self, *pixels, parts=parts)))
-        return seen[-1][1]
-
-    monkeypatch.setattr(mixmatch.Augmentation, "__call__", record)
-    targets_of: list[torch.Tensor] = []
-    monkeypatch.setattr(step, "targets", lambda inputs, *_: targets_of.append(inputs) or torch.full((32, CLASSES), 0.2))
-    step.step(torch.arange(8), IMAGES.pixels[:8], IMAGES.pixels[8:16], torch.tensor(0.9), torch.tensor(3.0))
-    assert [name for name, _ in seen] == views
-    assert targets_of[0] is seen[-1][1]
-
-
-def test_weight_of_the_unlabelled_loss_rises_from_step_to_step() -> None:
-    step = mixmatch_step(lambda_u=32.0, rampup=16)
-    weights: list[float] = []
-
-    def record(*arguments: torch.Tensor) -> torch.Tensor:
-        weights.append(arguments[4].item())
-        return torch.zeros(3)
-
-    step.captured = record  # type: ignore[assignment]
-    step.epoch(torch.arange(16), torch.arange(16, 24), torch.ones(24), 2.0)
-    assert weights == [4.0, 5.0]
-
-
-def elr_step(weight: float) -> tuple[ElrStep, torch.Tensor]:
-    """A step and the pixels of 24 images."""
-    context, settings = toy_context(), toy_profile().supervised
-    nets = [scanmix_net("small", CLASSES, context, k) for k in (1, 2, 3)]
-    settings = replace(settings, view="test", elr_weight=weight)
-    images = toy_images(24, unlabelled=0)
-    return ElrStep(nets[0], nets[1].eval(), nets[2].eval(), images, settings, context), images.pixels
-
-
-def test_elr_targets_come_from_the_peers_averaged_weights() -> None:
-    step, pixels = elr_step(3.0)
-    rows = torch.arange(8)
-    with torch.no_grad():
-        peer = step.peer(step.view(pixels[rows], None)).softmax(1)
-    step.step(rows, pixels[rows], torch.tensor(1.0))
-    torch.testing.assert_close(step.targets.average[rows], 0.3 * peer)
-
-
-def test_elr_adds_the_weighted_regulariser() -> None:
-    rows, losses = torch.arange(8), []
-    for weight in (0.0, 3.0):
-        step, pixels = elr_step(weight)
-        with torch.no_grad():
-            inputs = step.view(pixels[rows], None)
-            regulariser = early_learning_regulariser(
-                step.net.train()(inputs).softmax(1), 0.3 * step.peer(inputs).softmax(1)
-            )
-        losses.append(step.step(rows, pixels[rows], torch.tensor(1.0)).item())
-    assert losses[1] - losses[0] == pytest.approx(3 * regulariser.item(), rel=1e-3)

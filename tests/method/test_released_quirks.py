@@ -5,14 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 from scanmix_cli.models.network import ScanMixNet
-from toy_runs import CLASSES, shrink, toy_context, toy_images
+from toy_runs import CLASSES, pair, shrink, toy_context, toy_images
 
-from scanmix_cli.engine.context import Context
 from scanmix_cli.method.clustering import ClusteringStep, ClusteringSteps
-from scanmix_cli.method.learner import Learner, make_learner, refresh_frozen
+from scanmix_cli.method.learner import refresh_frozen
 from scanmix_cli.method.mixmatch import MixMatchStep
 from scanmix_cli.method.monitor import Monitor
-from scanmix_cli.method.networks import scanmix_net
 from scanmix_cli.method.scanmix import EMLoop
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.method.warmup import warm_up
@@ -26,10 +24,6 @@ PIXELS = toy_images().pixels[:16], toy_images().pixels[:16]  # images as partner
 def mended(*, shared: bool = False, legacy: bool = False) -> Profile:
     assert RELEASED.clustering is not None
     return replace(RELEASED, clustering=replace(RELEASED.clustering, shared_momentum=shared, legacy_zero_grad=legacy))
-
-
-def pair(profile: Profile, context: Context) -> list[Learner]:
-    return [make_learner(scanmix_net("small", CLASSES, context, k), profile, context) for k in (1, 2)]
 
 
 def weights(module: torch.nn.Module) -> list[torch.Tensor]:

@@ -12,8 +12,10 @@ from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.engine.progress import Reporter
 from scanmix_cli.method.images import ImageSet
+from scanmix_cli.method.learner import Learner, make_learner
 from scanmix_cli.method.methods import METHODS, Outcome
 from scanmix_cli.method.monitor import Monitor
+from scanmix_cli.method.networks import scanmix_net
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.profiles import fast
 
@@ -73,6 +75,11 @@ def toy_context(
     metrics: Path | None = None,
 ) -> Context:
     return Context(Compute(torch.device("cpu"), "fp32"), seed, reporter, checkpoints, budget, metrics)
+
+
+def pair(profile: Profile, context: Context) -> list[Learner]:
+    """Two learners with networks of their own."""
+    return [make_learner(scanmix_net("small", CLASSES, context, k), profile, context) for k in (1, 2)]
 
 
 def train(
