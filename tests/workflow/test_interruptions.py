@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_run import run
 
-from scanmix_cli.cli.app import main
 from scanmix_cli.engine.lock import LOCK, locked
 from scanmix_cli.engine.progress import Logged
 from scanmix_cli.errors import RunError
@@ -18,13 +18,6 @@ from scanmix_cli.workflow import train as workflow
 from scanmix_cli.workflow.weights import weights_digest
 
 SHORT = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "--no-html"]
-
-
-def run(*arguments: object) -> int:
-    """Exit code of the command."""
-    with pytest.raises(SystemExit) as stopped:
-        main([str(argument) for argument in arguments])
-    return int(stopped.value.code or 0)
 
 
 def start(*arguments: object) -> "subprocess.Popen[str]":

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from command_run import run
 
 from scanmix_cli.cli import train as command
-from scanmix_cli.cli.app import main
 from scanmix_cli.engine import launch as launching
 from scanmix_cli.engine.launch import launch
 
@@ -44,13 +44,6 @@ def same_signal_handlers() -> Iterator[None]:
     yield
     for number, handler in kept.items():
         signal.signal(number, handler)
-
-
-def run(*arguments: object) -> int:
-    """Exit code of the command."""
-    with pytest.raises(SystemExit) as stopped:
-        main([str(argument) for argument in arguments])
-    return int(stopped.value.code or 0)
 
 
 def losses(path: Path) -> list[float]:

@@ -1,4 +1,4 @@
-"""`scanmix train` from the outside: files, bytes, exit codes, sentences."""
+"""`scanmix train` from the outside: files, bytes, exit codes, what it says."""
 
 import csv
 import json
@@ -6,27 +6,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import torch
+from command_run import SHORT, rows, run
 
-from scanmix_cli.cli.app import main
 from scanmix_cli.evidence.store import load_evidence
 from scanmix_cli.files import read_toml
 from scanmix_cli.report.table import REPORT_COLUMNS
 from scanmix_cli.report.terminal import closing_panel
-
-SHORT = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "-q"]
-
-
-def run(*arguments: object) -> int:
-    """Exit code of the command."""
-    with pytest.raises(SystemExit) as stopped:
-        main([str(argument) for argument in arguments])
-    return int(stopped.value.code or 0)
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def test_a_folder_becomes_a_complete_run_folder(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,14 +74,6 @@ def test_report_straight_after_training_needs_no_argument(squares: Path) -> None
     assert len(rows(Path("again.csv"))) == len(issues)
 
 
-def test_a_resumed_finished_run_writes_the_same_report(squares: Path) -> None:
-    assert run("train", squares, "--out", "run", *SHORT) == 0
-    before = Path("run/report.csv").read_bytes()
-    Path("run/report.csv").unlink()
-    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
-    assert Path("run/report.csv").read_bytes() == before
-
-
 def test_the_written_configuration_repeats_the_run(squares: Path) -> None:
     assert run("train", squares, "--out", "a", *SHORT) == 0
     assert run("train", squares, "--out", "b", "--config", "a/config.toml", "-q") == 0
@@ -109,25 +86,6 @@ def test_some_settings_of_a_configuration_are_laid_over_the_chosen_profile(squar
     written = read_toml(Path("run/config.toml"))["profile"]
     assert written["mixmatch"]["alpha"] == 2.0
     assert (written["mixmatch"]["epochs"], written["backbone"]) == (1, "small")
-
-
-def test_a_budgeted_run_can_be_resumed(squares: Path) -> None:
-    assert run("train", squares, "--out", "run", "--time-budget", "5s", "--device", "cpu", "-q") == 0
-    before = Path("run/report.csv").read_bytes()
-    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
-    assert Path("run/report.csv").read_bytes() == before
-
-
-def test_an_interrupt_before_training_leaves_nothing(
-    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("scanmix_cli.workflow.train.make_plan", stop)
-    assert run("train", squares, "--out", "run", *SHORT) == 130
-    assert capsys.readouterr().err == "scanmix: interrupted before training began; nothing was written\n"
-    assert not Path("run").exists()
 
 
 def test_a_precision_that_is_slow_on_a_cpu_is_said_before_anything(
@@ -144,32 +102,6 @@ def test_a_precision_that_is_slow_on_a_cpu_is_said_before_anything(
         assert run("train", squares, "--device", "cpu", "--precision", precision) == 130
         said = f"{warning}scanmix: interrupted before training began; nothing was written\n"
         assert capsys.readouterr().err == said
-
-
-@pytest.mark.parametrize(
-    ("failure", "sentence"),
-    [
-        (
-            torch.OutOfMemoryError("CUDA out of memory"),
-            "cpu ran out of memory in epoch 1 of scanmix, with 2 images at a time too; use a smaller --image-size",
-        ),
-        (MemoryError("Unable to allocate 20.0 GiB"), "ran out of memory in epoch 1 of scanmix; use a smaller --batch"),
-        (OSError(28, "No space left on device", "run/x"), "run/x cannot be written or read (No space left on device)"),
-    ],
-)
-def test_a_failed_run_says_where_and_how_to_go_on(
-    squares: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    failure: Exception,
-    sentence: str,
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise failure
-
-    monkeypatch.setattr("scanmix_cli.method.belief_step.BeliefStep.step", fail)
-    assert run("train", squares, "--out", "run", *SHORT) == 3
-    assert sentence in capsys.readouterr().err
 
 
 def test_verbose_shows_every_epoch(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,31 +150,6 @@ def test_no_keep_checkpoints_removes_them(squares: Path) -> None:
     assert not Path("run/report.html").exists()
 
 
-def test_a_finished_run_without_checkpoints_is_not_trained_again(
-    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert run("train", squares, "--out", "run", "--no-keep-checkpoints", *SHORT) == 0
-    before = {path: path.stat().st_mtime_ns for path in Path("run").rglob("*")}
-    capsys.readouterr()
-    with monkeypatch.context() as patch:
-        patch.setattr("scanmix_cli.workflow.train.learn", None)
-        assert run("train", squares, "--out", "run", "--resume", "--no-keep-checkpoints", "--json") == 0
-        told = capsys.readouterr()
-        assert told.err == "run has finished already with these data and settings; nothing to do\n"
-        assert json.loads(told.out) == json.loads(Path("run/summary.json").read_text())
-        assert run("train", squares, "--out", "run", "--resume", "--seed", "1") == 2
-    assert capsys.readouterr().err == (
-        "scanmix: run has finished with other data or settings, and its checkpoints are gone; resume with the same "
-        "ones, or start anew with --overwrite\n"
-    )
-    assert {path: path.stat().st_mtime_ns for path in Path("run").rglob("*")} == before
-    report = Path("run/report.csv").read_bytes()
-    Path("run/report.csv").unlink()
-    assert run("train", squares, "--out", "run", "--resume", "--no-html") == 0
-    assert "warning: run has no checkpoints, so it is trained from the beginning\n" in capsys.readouterr().err
-    assert Path("run/report.csv").read_bytes() == report
-
-
 def test_predict_classifies_files_and_folders(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("train", squares, "--out", "run", *SHORT) == 0
     capsys.readouterr()
@@ -261,115 +168,6 @@ def test_predict_classifies_files_and_folders(squares: Path, capsys: pytest.Capt
             assert by_name[str(squares / row["filename"])] == row["predicted_label"]
 
 
-BAD = [
-    (["nowhere"], "nowhere does not exist; check the path"),
-    (["--profile", "fst"], "unknown profile 'fst'; choose one of auto, fast, paper, official, webvision, clothing1m"),
-    (["--time-budget", "soon"], "--time-budget 'soon' is no duration; write for example 60s, 10m or 1.5h"),
-    (["--fail-on", "many"], "--fail-on 'many' is neither a count nor a share; write for example 25 or 5%"),
-    (["--fail-on", "150%"], "--fail-on '150%' is more than all labels; give a share of 100% or less, or a count"),
-    (["--device", "tpu"], "unknown device 'tpu'; choose one of auto, cpu, cuda, cuda:N, mps"),
-    (["--precision", "int4"], "unknown precision 'int4'; choose one of auto, fp32, bf16, fp16"),
-    (["--resume"], "--resume needs the run folder; name it with --out"),
-    (["--resume", "--out", "x"], "x holds no run to resume; start it without --resume"),
-    (["--resume", "--overwrite"], "--resume and --overwrite exclude each other; leave one out"),
-    (["--config", "none.toml"], "configuration none.toml does not exist; check the path given to --config"),
-    (
-        ["--backbone", "resnet18"],
-        "unknown backbone 'resnet18' (nearest: resnet18-cifar): choose one of small, resnet18-cifar, "
-        "preact-resnet18-cifar, resnet50, inception-resnet-v2, or timm:NAME for a timm model",
-    ),
-]
-
-
-@pytest.mark.parametrize(("arguments", "sentence"), BAD)
-def test_bad_input_is_one_sentence_and_writes_nothing(
-    squares: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
-) -> None:
-    data = [] if arguments[0] == "nowhere" else [squares]
-    assert run("train", *data, *arguments) == 2
-    assert capsys.readouterr().err == f"scanmix: {sentence}\n"
-    assert not Path("scanmix-runs").exists()
-    assert not Path("x").exists()
-
-
-def test_an_existing_run_folder_is_left_alone(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("run").mkdir()
-    Path("run/report.csv").write_text("mine")
-    assert run("train", squares, "--out", "run", *SHORT) == 2
-    assert capsys.readouterr().err == (
-        "scanmix: run folder run exists already; use --overwrite to replace it, --resume to go on, or another --out\n"
-    )
-    assert Path("run/report.csv").read_text() == "mine"
-    assert run("train", squares, "--out", "run", "--overwrite", *SHORT) == 0
-    assert Path("run/summary.json").exists()
-
-
-def test_overwrite_spares_a_folder_that_is_no_run(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("photos").mkdir()
-    Path("photos/holiday.jpg").write_text("mine")
-    Path("photos/model").mkdir()
-    assert run("train", squares, "--out", "photos", "--overwrite", *SHORT) == 2
-    assert capsys.readouterr().err == (
-        "scanmix: photos holds holiday.jpg, which is no part of a run; name another folder with --out\n"
-    )
-    assert Path("photos/holiday.jpg").read_text() == "mine"
-
-
-@pytest.mark.parametrize("source", ["DATA", "--test"])
-def test_a_run_does_not_go_into_the_data(squares: Path, capsys: pytest.CaptureFixture[str], source: str) -> None:
-    data = [squares / "train"] if source == "DATA" else [squares / "test", "--test", squares / "train"]
-    assert run("train", *data, "--out", "data/train/run", *SHORT) == 2
-    assert capsys.readouterr().err == (
-        f"scanmix: --out data/train/run lies inside {squares / 'train'}, where its pictures would be taken for images "
-        "of a class; name a folder elsewhere\n"
-    )
-    assert not Path("data/train/run").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (
-            "[profile.mixmatch]\nepoch = 3\n",
-            "bad.toml: profile: mixmatch: unknown key 'epoch'; the nearest known key is 'epochs'",
-        ),
-        ("[profile]\norder = 'both'\n", "bad.toml: profile: order must be one of sequential, parallel; got 'both'"),
-        ("[profile.warmup]\nepochs = -1\n", "bad.toml: profile: warmup: epochs must not be negative; got -1"),
-        ("[run]\nseed = 'one'\n", "bad.toml: run: seed must be a whole number; got 'one'"),
-        (
-            "[profile]\nbackbone = 'zzz'\n",
-            "bad.toml: profile: unknown backbone 'zzz': choose one of small, resnet18-cifar, preact-resnet18-cifar, "
-            "resnet50, inception-resnet-v2, or timm:NAME for a timm model",
-        ),
-        (
-            "[profile.beliefs]\nview = 'zzz'\n",
-            "bad.toml: profile: beliefs: view must be one of simclr, moco, weak, weak-web, weak-red, strong, test, "
-            "mirrored; got 'zzz'",
-        ),
-        (
-            "[profile.mixmatch]\nguess_view = 'zzz'\n",
-            "bad.toml: profile: mixmatch: guess_view must be one of simclr, moco, weak, weak-web, weak-red, strong, "
-            "test, mirrored, ''; got 'zzz'",
-        ),
-        ("[profile]\nimage_size = 3\n", "bad.toml: profile: image_size must be 8 or more; got 3"),
-        (
-            "[profile.contrastive]\nbatch_size = 1\n",
-            "bad.toml: profile: contrastive: batch_size must be 2 or more; got 1",
-        ),
-        ("[run]\nimage_size = 3\n", "bad.toml: run: image_size must be 8 or more (0: chosen for you); got 3"),
-        ("[run]\nbatch_size = 1\n", "bad.toml: run: batch_size must be 2 or more (0: chosen for you); got 1"),
-        ("[ran]\n", "bad.toml: unknown table 'ran'; the known ones are 'run' and 'profile'"),
-    ],
-)  # fmt: skip
-def test_a_bad_configuration_names_the_key(
-    squares: Path, capsys: pytest.CaptureFixture[str], text: str, sentence: str
-) -> None:
-    Path("bad.toml").write_text(text)
-    assert run("train", squares, "--config", "bad.toml", "--out", "run") == 2
-    assert capsys.readouterr().err == f"scanmix: {sentence}\n"
-    assert not Path("run").exists()
-
-
 def test_an_unexpected_error_is_one_sentence_unless_asked_for_more(
     squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,21 +182,3 @@ def test_an_unexpected_error_is_one_sentence_unless_asked_for_more(
     assert capsys.readouterr().err == expected
     assert run("train", squares, "-v", "-v") == 3
     assert "Traceback" in capsys.readouterr().err
-
-
-def test_an_interrupt_keeps_the_state_and_tells_how_to_go_on(
-    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    undisturbed = run("train", squares, "--out", "whole", *SHORT)
-    assert undisturbed == 0
-
-    def stop(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("scanmix_cli.method.methods.run_belief_loop", stop)
-        assert run("train", squares, "--out", "run", *SHORT) == 130
-    again = f"scanmix train {squares} --out run {' '.join(SHORT)} --resume"
-    assert capsys.readouterr().err == (f"scanmix: interrupted; what was done so far is kept, go on with `{again}`\n")
-    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
-    assert Path("run/report.csv").read_bytes() == Path("whole/report.csv").read_bytes()

@@ -1,0 +1,104 @@
+"""`scanmix train` that is interrupted, fails, runs out of time or has finished: what is kept, how it goes on."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from command_run import SHORT, run
+
+
+def test_a_resumed_finished_run_writes_the_same_report(squares: Path) -> None:
+    assert run("train", squares, "--out", "run", *SHORT) == 0
+    before = Path("run/report.csv").read_bytes()
+    Path("run/report.csv").unlink()
+    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
+    assert Path("run/report.csv").read_bytes() == before
+
+
+def test_a_budgeted_run_can_be_resumed(squares: Path) -> None:
+    assert run("train", squares, "--out", "run", "--time-budget", "5s", "--device", "cpu", "-q") == 0
+    before = Path("run/report.csv").read_bytes()
+    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
+    assert Path("run/report.csv").read_bytes() == before
+
+
+def test_an_interrupt_before_training_leaves_nothing(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("scanmix_cli.workflow.train.make_plan", stop)
+    assert run("train", squares, "--out", "run", *SHORT) == 130
+    assert capsys.readouterr().err == "scanmix: interrupted before training began; nothing was written\n"
+    assert not Path("run").exists()
+
+
+@pytest.mark.parametrize(
+    ("failure", "sentence"),
+    [
+        (
+            torch.OutOfMemoryError("CUDA out of memory"),
+            "cpu ran out of memory in epoch 1 of scanmix, with 2 images at a time too; use a smaller --image-size",
+        ),
+        (MemoryError("Unable to allocate 20.0 GiB"), "ran out of memory in epoch 1 of scanmix; use a smaller --batch"),
+        (OSError(28, "No space left on device", "run/x"), "run/x cannot be written or read (No space left on device)"),
+    ],
+)
+def test_a_failed_run_says_where_and_how_to_go_on(
+    squares: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Exception,
+    sentence: str,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise failure
+
+    monkeypatch.setattr("scanmix_cli.method.belief_step.BeliefStep.step", fail)
+    assert run("train", squares, "--out", "run", *SHORT) == 3
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_finished_run_without_checkpoints_is_not_trained_again(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("train", squares, "--out", "run", "--no-keep-checkpoints", *SHORT) == 0
+    before = {path: path.stat().st_mtime_ns for path in Path("run").rglob("*")}
+    capsys.readouterr()
+    with monkeypatch.context() as patch:
+        patch.setattr("scanmix_cli.workflow.train.learn", None)
+        assert run("train", squares, "--out", "run", "--resume", "--no-keep-checkpoints", "--json") == 0
+        told = capsys.readouterr()
+        assert told.err == "run has finished already with these data and settings; nothing to do\n"
+        assert json.loads(told.out) == json.loads(Path("run/summary.json").read_text())
+        assert run("train", squares, "--out", "run", "--resume", "--seed", "1") == 2
+    assert capsys.readouterr().err == (
+        "scanmix: run has finished with other data or settings, and its checkpoints are gone; resume with the same "
+        "ones, or start anew with --overwrite\n"
+    )
+    assert {path: path.stat().st_mtime_ns for path in Path("run").rglob("*")} == before
+    report = Path("run/report.csv").read_bytes()
+    Path("run/report.csv").unlink()
+    assert run("train", squares, "--out", "run", "--resume", "--no-html") == 0
+    assert "warning: run has no checkpoints, so it is trained from the beginning\n" in capsys.readouterr().err
+    assert Path("run/report.csv").read_bytes() == report
+
+
+def test_an_interrupt_keeps_the_state_and_tells_how_to_go_on(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undisturbed = run("train", squares, "--out", "whole", *SHORT)
+    assert undisturbed == 0
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("scanmix_cli.method.methods.run_belief_loop", stop)
+        assert run("train", squares, "--out", "run", *SHORT) == 130
+    again = f"scanmix train {squares} --out run {' '.join(SHORT)} --resume"
+    assert capsys.readouterr().err == (f"scanmix: interrupted; what was done so far is kept, go on with `{again}`\n")
+    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
+    assert Path("run/report.csv").read_bytes() == Path("whole/report.csv").read_bytes()
