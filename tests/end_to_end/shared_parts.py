@@ -1,12 +1,7 @@
-"""What a shared run is made of, each as named tensors: test_shared_run.py compares them with those of one process.
+"""What a shared run is made of, each as named tensors: test_shared_run.py compares those of several processes with
+those of one."""
 
-As a script it runs them in two and in four processes, and writes the tensors of each to FOLDER/<processes>/<rank>.pt.
-"""
-
-import multiprocessing
-import os
 import shutil
-import socket
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -35,10 +30,9 @@ from scanmix_cli.engine.checkpoints import Checkpoints
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import seeded
 from scanmix_cli.engine.progress import Silent
-from scanmix_cli.errors import ScanmixError, SettingsError
 from scanmix_cli.method import images as image_sets
 from scanmix_cli.method import neighbors as mining
-from scanmix_cli.method import scanmix, shards
+from scanmix_cli.method import scanmix
 from scanmix_cli.method.belief_loop import run_belief_loop
 from scanmix_cli.method.images import forward_all
 from scanmix_cli.method.learner import make_learner
@@ -52,11 +46,9 @@ from scanmix_cli.method.scanmix import run_em_loop
 from scanmix_cli.method.settings import BeliefSettings
 from scanmix_cli.method.simclr import train_simclr
 from scanmix_cli.method.student import make_student
-from scanmix_cli.method.teams import each_apart
 from scanmix_cli.method.warmup import warm_up
 from scanmix_cli.profiles import fast
 from scanmix_cli.profiles.official import OFFICIAL
-from scanmix_cli.workflow import sets
 from scanmix_cli.workflow.still import StillEncoder
 
 IMAGES = toy_images(38)  # a number that four processes cannot share evenly
@@ -262,92 +254,3 @@ PARTS_OF_MANY = (gathered, norms, moco, teams, beliefs, still, whole_run)  # wha
 
 def everything() -> dict[str, dict[str, Tensor]]:
     return {part.__name__: part() for part in (PARTS if parallel.world() <= 2 else PARTS_OF_MANY)}
-
-
-def trained_apart() -> dict[str, list[int]]:
-    """Which of two networks this process trains, and by how many processes each network is trained."""
-    trained: list[int] = []
-
-    def work(k: int) -> int:
-        trained.append(k)
-        return parallel.world()
-
-    return {"processes": each_apart(work, [nn.Linear(1, 1), nn.Linear(1, 1)], toy_context()), "trained": trained}
-
-
-def looked_at() -> int:
-    """Images of which this process works out the features of a still encoder."""
-    asked = Asked(np.zeros((38, 3, 32, 32), np.uint8))
-    still_features(asked)
-    return asked.count
-
-
-def order_of_a_large_file() -> list[int]:
-    """The order in which images come from a file, where the processes have less and less memory and only the first has
-    room for it on its device."""
-    memory, room = 1e6 / (1 + parallel.rank()), 0.0 if parallel.rank() else 1e9
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        np.save(Path(folder) / "images.npy", np.zeros((1000, 3, 16, 16), np.uint8))
-        images = np.load(Path(folder) / "images.npy", mmap_mode="r")
-        patch.setattr(shards, "SHARD_BYTES", 4 * images[0].nbytes)
-        patch.setattr(sets, "host_memory", lambda: memory)
-        patch.setattr(sets, "room_for_pixels", lambda device: room)
-        pixels = sets.place_pixels(images, np.arange(1000), torch.device("cpu"))
-        return replace(IMAGES, pixels=pixels).shuffled(torch.arange(1000), toy_context()).tolist()
-
-
-def messages() -> list[str]:
-    """The sentences with which a process leaves off, when it alone finds something wrong."""
-
-    def wrong() -> None:
-        raise SettingsError("the writer found a mistake")
-
-    found = [
-        sentence(lambda: parallel.from_writer(wrong)),
-        sentence(lambda: parallel.writer_first(wrong)),
-        sentence(lambda: parallel.require_same(f"set {parallel.rank() // 2}", "data")),
-        sentence(lambda: parallel.divisible(1)),
-    ]
-    return [text for text in found if text]
-
-
-def sentence(failing: Callable[[], object]) -> str:
-    try:
-        failing()
-    except ScanmixError as error:
-        return str(error)
-    return ""
-
-
-def work(rank: int, count: int, port: int, folder: Path) -> None:
-    """One of `count` processes."""
-    place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    os.environ.update({name: str(value) for name, value in place.items()})
-    with parallel.joined("cpu"):
-        own = {"parts": everything(), "messages": messages(), "apart": trained_apart(), "looked at": looked_at()}
-        own |= {"done": dict(DONE)}
-        own |= {"order": order_of_a_large_file(), "resumed": go_on(folder.parent / f"begun by {count // 2}")}
-        begin(folder.parent / f"begun by {count}")
-        torch.save(own, folder / f"{rank}.pt")
-
-
-def run_together(count: int, folder: Path) -> None:
-    """Fork: what takes longest at the start of a process, importing, is done already."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    folder.mkdir()
-    context = multiprocessing.get_context("fork")
-    started = [context.Process(target=work, args=(rank, count, port, folder)) for rank in range(count)]
-    for process in started:
-        process.start()
-    for process in started:
-        process.join()
-    assert not any(process.exitcode for process in started)
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    begin(Path(sys.argv[1]) / "begun by 1")
-    for processes in (2, 4):
-        run_together(processes, Path(sys.argv[1]) / str(processes))

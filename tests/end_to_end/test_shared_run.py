@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import shared_parts
+import shared_processes
 import torch
 from torch import Tensor
 
@@ -28,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the processes left what they found."""
     folder = tmp_path_factory.mktemp("shared")
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, shared_parts.__file__, str(folder)], check=True, env=environment)
+    subprocess.run([sys.executable, shared_processes.__file__, str(folder)], check=True, env=environment)
     return folder
 
 
