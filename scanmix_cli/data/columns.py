@@ -57,6 +57,11 @@ def has_label_column(table: Table, label: str | None) -> bool:
     return label is not None or any(normal_name(name) in LABEL_NAMES for name in table.columns)
 
 
+def has_split_column(table: Table, split: str | None) -> bool:
+    """Whether the table tells splits: in the column `split` or under a known name."""
+    return split is not None or any(normal_name(name) in SPLIT_NAMES for name in table.columns)
+
+
 def _find(table: Table, chosen: str | None, known: tuple[str, ...], option: str) -> tuple[str | None, list[str]]:
     """The column and the other columns that might have been meant."""
     if chosen is not None:

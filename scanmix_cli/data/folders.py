@@ -1,6 +1,5 @@
 """A folder as input: one sub-folder per class, with or without `train/`, `val/`, `test/` above them."""
 
-from collections import Counter
 from pathlib import Path
 
 from scanmix_cli.data.listing import list_images, sub_folders
@@ -9,11 +8,14 @@ from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.data.wording import counted, shown
 from scanmix_cli.errors import DataError
 
+LABELS_ELSEWHERE = "give the labels with --labels TABLE"
 
-def read_folder(folder: Path, leave_out: Path | None = None) -> Rows:
+
+def read_folder(folder: Path, leave_out: Path | None = None, advice: str = LABELS_ELSEWHERE) -> Rows:
     """Rows of a class folder tree, sorted by path; raises DataError for an empty or a flat folder.
 
-    `leave_out` is a folder inside it that holds no classes of it, such as the one of `--test`.
+    `leave_out` is a folder inside it that holds no classes of it, such as the one of `--test`; `advice` is what helps
+    where there are no class folders.
     """
     images, ignored = list_images(folder, leave_out)
     if not images:
@@ -22,8 +24,24 @@ def read_folder(folder: Path, leave_out: Path | None = None) -> Rows:
             f"give a folder with one sub-folder per class or a table of image paths and labels"
         )
     folders = sub_folders(folder, leave_out)
-    splits = _split_folders(folder, folders, {name.split("/", 1)[0] for name in images if "/" in name})
-    rows = Rows(folder, [], [], [], [], classes=set(), ignored=ignored)
+    splits = split_folders(folders, images)
+    if not splits:
+        _require_train(folder, folders, images)
+    rows = class_rows(folder, images, splits)
+    rows.ignored += ignored
+    rows.classes = class_names(folder, splits) if splits else set(folders)
+    if TRAIN not in rows.splits:
+        raise without_classes(folder, splits, images, advice)
+    if not splits:
+        rows.warnings += [
+            f"Folder '{shown(name)}' is taken for a class, not for a split." for name in folders if is_known_split(name)
+        ]
+    return rows
+
+
+def class_rows(folder: Path, images: list[str], splits: list[str]) -> Rows:
+    """Rows of images by their class folders, below the split folders if there are any; others are left out and said."""
+    rows = Rows(folder, [], [], [], [], classes=set())
     loose, elsewhere = [], []
     for name in images:
         parts = name.split("/")
@@ -33,20 +51,17 @@ def read_folder(folder: Path, leave_out: Path | None = None) -> Rows:
             loose.append(name)
         else:
             rows.filenames.append(name)
-            rows.splits.append(_split_name(parts[0]) if splits else TRAIN)
+            rows.splits.append(split_name(parts[0]) if splits else TRAIN)
             rows.labels.append(parts[1] if splits else parts[0])
-    if TRAIN not in rows.splits:
-        raise _without_classes(folder, splits, loose)
     rows.paths = [f"{folder.absolute()}/{name}" for name in rows.filenames]
-    rows.classes = {name for split in splits for name in sub_folders(folder / split)} if splits else set(folders)
-    outside = {"images outside the class folders": len(loose), "images outside the split folders": len(elsewhere)}
-    rows.ignored += Counter(outside)
-    rows.warnings = _left_out(loose, "not in a class folder") + _left_out(elsewhere, "not in a split folder")
-    if not splits:
-        rows.warnings += [
-            f"Folder '{shown(name)}' is taken for a class, not for a split." for name in _known_splits(folders)
-        ]
+    rows.leave_out(loose, "not in a class folder", "images outside the class folders")
+    rows.leave_out(elsewhere, "not in a split folder", "images outside the split folders")
     return rows
+
+
+def class_names(folder: Path, splits: list[str]) -> set[str]:
+    """The classes of split folders, empty ones too."""
+    return {name for split in splits for name in sub_folders(folder / split)}
 
 
 def has_classes(folder: Path) -> bool:
@@ -54,45 +69,43 @@ def has_classes(folder: Path) -> bool:
     return any("/" in name for name in list_images(folder)[0])
 
 
-def _split_folders(folder: Path, folders: list[str], with_images: set[str]) -> list[str]:
-    """Names of the split folders, [] where the sub-folders are classes.
+def split_folders(folders: list[str], images: list[str]) -> list[str]:
+    """Those of the sub-folders that are splits, [] where all are classes.
 
     A class may be called `train`: it is a split only next to a held-out split or as the only folder with images.
     """
-    known = _known_splits(folders)
-    train = [name for name in known if is_train_name(name)]
-    if train and (len(known) > len(train) or with_images <= set(train)):
-        return known
-    if known and not train and with_images <= set(known):
+    known = [name for name in folders if is_known_split(name)]
+    train = {name for name in known if is_train_name(name)}
+    return known if train and (len(known) > len(train) or _with_images(images) <= train) else []
+
+
+def split_name(folder_name: str) -> str:
+    """What the rows of a split folder have as their split."""
+    return TRAIN if is_train_name(folder_name) else folder_name
+
+
+def _with_images(images: list[str]) -> set[str]:
+    return {name.split("/", 1)[0] for name in images if "/" in name}
+
+
+def _require_train(folder: Path, folders: list[str], images: list[str]) -> None:
+    """DataError where all images lie in held-out splits."""
+    known = [name for name in folders if is_known_split(name)]
+    if known and _with_images(images) <= set(known):
         raise DataError(
             f"{folder} holds {', '.join(known)} but no train folder; name the folder of training images 'train' "
             f"or give the class folders themselves"
         )
-    return []
 
 
-def _known_splits(folders: list[str]) -> list[str]:
-    return [name for name in folders if is_known_split(name)]
-
-
-def _split_name(folder_name: str) -> str:
-    return TRAIN if is_train_name(folder_name) else folder_name
-
-
-def _without_classes(folder: Path, splits: list[str], loose: list[str]) -> DataError:
+def without_classes(folder: Path, splits: list[str], images: list[str], advice: str = LABELS_ELSEWHERE) -> DataError:
     """The error for a folder that has no training image in a class folder."""
     train = next((split for split in splits if is_train_name(split)), None)
     place = folder / train if train else folder
-    found = [name for name in loose if train is None or name.startswith(f"{train}/")]
-    if not found:
+    loose = [name for name in images if train is None or name.startswith(f"{train}/")]
+    if not loose:
         return DataError(f"{place} holds no images; give it a sub-folder of images for each class")
     return DataError(
-        f"{place} holds {counted(len(found), 'image')} but no class sub-folders; "
-        f"put each class into a sub-folder of its own or give the labels with --labels TABLE"
+        f"{place} holds {counted(len(loose), 'image')} but no class sub-folders; "
+        f"put each class into a sub-folder of its own or {advice}"
     )
-
-
-def _left_out(names: list[str], reason: str) -> list[str]:
-    if not names:
-        return []
-    return [f"Left out, since {reason}: {counted(len(names), 'image')}, such as {shown(names[0])}."]

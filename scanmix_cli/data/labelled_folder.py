@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from scanmix_cli.data.columns import has_split_column
+from scanmix_cli.data.held_out import hold_out_splits
 from scanmix_cli.data.listing import IMAGE_SUFFIXES, list_images
 from scanmix_cli.data.rows import Rows
 from scanmix_cli.data.samples import TRAIN
@@ -12,33 +14,39 @@ from scanmix_cli.data.wording import shown
 from scanmix_cli.errors import DataError
 
 
-def labelled_folder_rows(folder: Path, table: Table, options: TableOptions) -> Rows:
-    """Rows of the table in table order, then the images of `folder` that it does not name, as unlabelled.
+def labelled_folder_rows(
+    folder: Path, table: Table, options: TableOptions, leave_out: Path | None = None
+) -> list[Rows]:
+    """Rows of the table in table order, and the images of `folder` that it does not name, as unlabelled.
 
     Cells start at the folder, at `--root` or beside the table; they may leave out folders or the suffix where only one
-    image fits.
+    image fits. Images of the folder `leave_out` have rows only where the table names them.
     """
-    images, ignored = list_images(folder)
+    images, ignored = list_images(folder, leave_out)
     if not images:
         raise DataError(f"{folder} holds no images; give the folder of the images that {table.path} names")
+    every = images if leave_out is None else list_images(folder)[0]
     rows = unplaced_rows(table, options, options.root or folder)
-    rows.paths = _places(rows.filenames, images, folder, options.root, table.path.parent)
-    named = set(rows.paths)
-    base = f"{folder.absolute()}/"
-    rest = [name for name in images if base + name not in named]
-    rows.filenames += rest
-    rows.paths += [base + name for name in rest]
-    rows.labels += [""] * len(rest)
-    rows.splits += [TRAIN] * len(rest)
-    for values in rows.extra.values():
-        values += [""] * len(rest)
+    rows.paths = _places(rows.filenames, every, folder, options.root, table.path.parent)
     rows.ignored += ignored
-    if rest:
+    rest = _unnamed(folder, images, set(rows.paths))
+    if len(rest):
         rows.warnings.append(
             f"{len(rest)} of {len(images)} images have no row in {table.path.name} and count as unlabelled, "
-            f"such as {shown(rest[0])}."
+            f"such as {shown(rest.filenames[0])}."
         )
-    return rows
+    hold_out_splits(
+        [rest] if has_split_column(table, options.split_column) else [rows, rest], folder, images, leave_out
+    )
+    return [rows, rest]
+
+
+def _unnamed(folder: Path, images: list[str], named: set[str]) -> Rows:
+    """Unlabelled rows of the images that are not among the paths `named`."""
+    base = f"{folder.absolute()}/"
+    names = [name for name in images if base + name not in named]
+    paths = [base + name for name in names]
+    return Rows(folder, names, paths, [TRAIN] * len(names), [""] * len(names), classes=set())
 
 
 def _places(cells: list[str], images: list[str], folder: Path, root: Path | None, beside: Path) -> list[str]:

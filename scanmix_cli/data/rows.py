@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from scanmix_cli.data.wording import counted, shown
+
 SPLIT_FOLDERS = ("train", "training", "val", "valid", "validation", "test", "testing")
 
 
@@ -35,3 +37,19 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.filenames)
+
+    def only(self, rows: list[int]) -> "Rows":
+        """Of these rows and their classes alone; what was said and counted is kept."""
+        lists = (self.filenames, self.paths, self.splits, self.labels)
+        columns = [[values[row] for row in rows] for values in lists]
+        extra = {name: [values[row] for row in rows] for name, values in self.extra.items()}
+        classes = set(columns[3]) - {""}
+        return Rows(self.root, *columns, classes, extra, self.ignored, self.warnings, self.table)
+
+    def leave_out(self, names: list[str], reason: str, kind: str) -> None:
+        """Count images that get no row, and say why."""
+        if names:
+            self.ignored[kind] += len(names)
+            self.warnings.append(
+                f"Left out, since {reason}: {counted(len(names), 'image')}, such as {shown(names[0])}."
+            )

@@ -6,16 +6,18 @@ from pathlib import Path
 import pandas as pd
 
 from scanmix_cli.data.audit import copy_warnings, label_warnings, require_classes, split_warnings
-from scanmix_cli.data.folders import read_folder
+from scanmix_cli.data.folders import has_classes, read_folder
+from scanmix_cli.data.held_out import hold_out_folder, other_rows, places_of_images
 from scanmix_cli.data.labelled_folder import labelled_folder_rows
 from scanmix_cli.data.metadata import read_described_folder
 from scanmix_cli.data.rows import Rows
-from scanmix_cli.data.samples import Samples
+from scanmix_cli.data.samples import TRAIN, Samples
 from scanmix_cli.data.table_rows import TableOptions, open_table, table_rows
 from scanmix_cli.data.wording import quoted, valid
 from scanmix_cli.errors import DataError
 
 TEST = "test"
+_TABLE_OF_TEST = "give --test a table of these images and their labels"
 
 
 def read_samples(
@@ -41,13 +43,17 @@ def read_samples(
     parts = _read(data, labels, options, leave_out=test)
     root = parts[0].root
     if test is not None:
-        parts += _read_test(test, options)
+        parts += _read_test(test, options, parts)
     tables = tuple(dict.fromkeys(part.table for part in parts if part.table is not None))
     if not tables:
         _refuse_options(data, options)
     splits = [split for part in parts for split in part.splits]
     given = [label for part in parts for label in part.labels]
     paths = [path for part in parts for path in part.paths]
+    if test is not None and TRAIN not in splits:
+        raise DataError(
+            f"{test} (--test) holds all training images that {parts[0].table} names; name a folder of other images"
+        )
     require_classes(data, splits, given)
     # Stray bytes in a file name are needed to open it; in a class name they would only break what writes it.
     names = {name: valid(name) for part in parts for name in part.classes | {""}}
@@ -91,10 +97,10 @@ def _read(data: Path, labels: Path | None, options: TableOptions, leave_out: Pat
             raise DataError(f"--labels goes with a folder of images, but {data} is a file; give the table alone")
         return [table_rows(open_table(data, options), options)]
     if labels is None:
-        return read_described_folder(data, options) or [read_folder(data, leave_out)]
+        return read_described_folder(data, options, leave_out) or [read_folder(data, leave_out)]
     if not labels.is_file():
         raise DataError(f"{labels} (--labels) is no file; check the path")
-    return [labelled_folder_rows(data, open_table(labels, options), options)]
+    return labelled_folder_rows(data, open_table(labels, options), options, leave_out)
 
 
 def _refuse_options(data: Path, options: TableOptions) -> None:
@@ -114,8 +120,18 @@ def _require_test(test: Path, data: Path) -> None:
         raise DataError(f"{test} (--test) is DATA itself; name a source of other images")
 
 
-def _read_test(test: Path, options: TableOptions) -> list[Rows]:
-    parts = _read(test, None, options)
+def _read_test(test: Path, options: TableOptions, data: list[Rows]) -> list[Rows]:
+    """Rows of `--test`; what tables of `data` name in its folder is held out where it stands, with their labels."""
+    if test.is_dir():
+        named = hold_out_folder(data, test, TEST)
+        if named and not has_classes(test) and named.keys() >= set(places_of_images(test)):
+            return []
+        parts = read_described_folder(test, options) or [read_folder(test, advice=_TABLE_OF_TEST)]
+        if named:
+            classes = set().union(*(rows.classes for rows in data))
+            parts = [other_rows(rows, named, classes, test) for rows in parts]
+    else:
+        parts = [table_rows(open_table(test, options), options)]
     for rows in parts:
         rows.splits = [TEST] * len(rows)
     return parts
