@@ -1,5 +1,6 @@
 """A folder that brings its own table of labels, as Hugging Face's `imagefolder` reads it."""
 
+import os
 from pathlib import Path
 
 from scanmix_cli.data.columns import has_label_column, has_split_column
@@ -94,9 +95,10 @@ def _split_rows(folder: Path, images: list[str], splits: list[str], options: Tab
 
 
 def _of_split(folder: Path, split: str, table: Table, options: TableOptions) -> Rows:
-    """Rows of one split folder; file names start with the split, so that they are told apart."""
+    """Rows of one split folder; file names start with the split, so that they are told apart and found."""
     rows = table_rows(table, options)
-    rows.root = folder
-    rows.filenames = [f"{split}/{name}" for name in rows.filenames]
+    if options.root is None:
+        rows.root = folder
+        rows.filenames = [f"{split}/{name}" if name and not os.path.isabs(name) else name for name in rows.filenames]
     rows.splits = [split_name(split)] * len(rows)
     return rows

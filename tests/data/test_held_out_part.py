@@ -172,3 +172,19 @@ def test_images_that_the_metadata_of_a_split_do_not_name_are_left_out_and_said(s
     assert len(samples) == 5
     said = "Left out, since train/metadata.csv does not name them: 1 image, such as train/dog/2.png."
     assert said in samples.warnings
+
+
+def test_names_in_the_metadata_of_a_split_lead_to_their_files(splits: Path) -> None:
+    elsewhere = make_folder(splits.parent / "far", ["1.png"]) / "1.png"
+    write_table(splits / "train" / "metadata.csv", f"{NAMED}{elsewhere},cat\n,dog\n")
+    samples = read_samples(splits)
+    assert samples.table["filename"].tolist()[3:6] == ["train/dog/2.png", str(elsewhere), ""]
+    assert samples.table["path"].tolist()[4:6] == [str(elsewhere), ""]
+
+
+def test_metadata_of_splits_with_a_root_of_their_own_keep_their_names(splits: Path) -> None:
+    write_table(splits / "train" / "metadata.csv", NAMED)
+    root = make_folder(splits.parent / "far", TRAIN)
+    samples = read_samples(splits, root=root)
+    assert rows(samples)[0] == ("cat/1.png", "train", "cat")
+    assert samples.table["path"][0] == str(root / "cat/1.png")
