@@ -1,6 +1,7 @@
 """Which columns of a table hold the image path, the label and the split."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scanmix_cli.data.listing import IMAGE_SUFFIXES
@@ -60,6 +61,20 @@ def has_label_column(table: Table, label: str | None) -> bool:
 def has_split_column(table: Table, split: str | None) -> bool:
     """Whether the table tells splits: in the column `split` or under a known name."""
     return split is not None or any(normal_name(name) in SPLIT_NAMES for name in table.columns)
+
+
+def names_beside(ours: Iterable[str], names: Iterable[str]) -> dict[str, str]:
+    """What further columns are called beside ours: a name of ours gets `input_` before it until no other has it."""
+    ours, names = frozenset(ours), tuple(names)
+    taken = ours.union(names)
+    called = {}
+    for name in names:
+        new = name
+        while name in ours and new in taken:
+            new = f"input_{new}"
+        called[name] = new
+        taken |= {new}
+    return called
 
 
 def _find(table: Table, chosen: str | None, known: tuple[str, ...], option: str) -> tuple[str | None, list[str]]:

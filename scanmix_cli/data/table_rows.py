@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from scanmix_cli.data.columns import find_roles, known_names
+from scanmix_cli.data.columns import find_roles, known_names, names_beside
 from scanmix_cli.data.rows import Rows, is_train_name
 from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.data.tables import Table, read_table
@@ -65,7 +65,8 @@ def unplaced_rows(table: Table, options: TableOptions, root: Path) -> Rows:
     labels = [label if label.strip() else "" for label in table.text(roles.label)]
     splits = [TRAIN] * len(table) if roles.split is None else _splits(table.text(roles.split))
     chosen = {roles.path, roles.label, roles.split}
-    extra = {_extra_name(name): values for name, values in table.columns.items() if name not in chosen}
+    called = names_beside(_OWN_COLUMNS, [name for name in table.columns if name not in chosen])
+    extra = {new: table.columns[name] for name, new in called.items()}
     classes = set(labels) - {""}
     warnings = [*table.warnings, *roles.warnings]
     return Rows(root, filenames, [], splits, labels, classes, extra, warnings=warnings, table=table.path)
@@ -75,7 +76,3 @@ def _splits(cells: list[str]) -> list[str]:
     """Any writing of "train" becomes "train", and so does a blank; other names stay."""
     names = {cell: TRAIN if not cell.strip() or is_train_name(cell) else cell for cell in set(cells)}
     return [names[cell] for cell in cells]
-
-
-def _extra_name(name: str) -> str:
-    return f"input_{name}" if name in _OWN_COLUMNS else name

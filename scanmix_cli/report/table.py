@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from scanmix_cli.data.columns import names_beside
 from scanmix_cli.data.pixels import Pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.evidence.verdicts import Verdicts
@@ -75,10 +76,7 @@ def build_report(
     for name, values in _duplicate_columns(duplicates, near).items():
         columns[name] = _spread(name, values, np.arange(len(values)), rows)
     columns = {name: columns[name] for name in REPORT_COLUMNS}
-    for name in samples.extra_columns:
-        shown = name
-        while shown in columns:  # a column of the user's that is named like one of ours gets another name
-            shown = f"input_{shown}"
+    for name, shown in names_beside(REPORT_COLUMNS, samples.extra_columns).items():
         columns[shown] = _as_text(samples.table[name])
     return typed_table(columns, pd.RangeIndex(rows))
 

@@ -187,6 +187,14 @@ def test_extra_columns_that_bear_our_names_are_kept_under_another(tmp_path: Path
     assert samples.table["path"].tolist() == [str(tmp_path / "a.png"), str(tmp_path / "b.png")]
 
 
+def test_extra_column_that_bears_our_name_replaces_no_other(tmp_path: Path) -> None:
+    text = "path,file_name,label,input_path\nx,a.png,cat,1\ny,b.png,dog,2\n"
+    samples = read_samples(write_table(tmp_path / "t.csv", text), path_column="file_name")
+    assert samples.extra_columns == ("input_input_path", "input_path")
+    assert samples.table["input_path"].tolist() == ["1", "2"]
+    assert samples.table["input_input_path"].tolist() == ["x", "y"]
+
+
 def test_relative_absolute_and_backslash_paths(tmp_path: Path) -> None:
     images = make_folder(tmp_path / "images", ["cat/ä b.png", "dog/1.png", "dog/odd\\name.png"])
     cells = ["cat/ä b.png", str(images / "dog" / "1.png"), "dog\\1.png", ".\\cat\\ä b.png", "dog/odd\\name.png", ""]

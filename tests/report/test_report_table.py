@@ -1,5 +1,7 @@
 """One row per input row, with the columns of the contract."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from report_run import ROWS, Run
@@ -16,6 +18,14 @@ COLUMNS = (
 def test_columns_stand_in_the_order_of_the_contract(run: Run) -> None:
     assert ", ".join(REPORT_COLUMNS) == COLUMNS
     assert list(run.report.columns) == [*REPORT_COLUMNS, "input_rank"]
+
+
+def test_columns_of_a_report_that_is_the_input_keep_their_names(run: Run) -> None:
+    table = run.samples.table.assign(input_rank="before")
+    samples = replace(run.samples, table=table, extra_columns=("rank", "input_rank"))
+    report = build_report(samples, run.pixels, run.verdicts, run.train_rows)
+    assert list(report.columns) == [*REPORT_COLUMNS, "input_input_rank", "input_rank"]
+    assert report["input_rank"].unique().tolist() == ["before"]
 
 
 def test_rows_stand_in_input_order(run: Run) -> None:
