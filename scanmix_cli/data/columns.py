@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scanmix_cli.data.listing import IMAGE_SUFFIXES
-from scanmix_cli.data.tables import Table
+from scanmix_cli.data.tables import JSON_SUFFIXES, Table, one_object
 from scanmix_cli.data.text import normal_name
 from scanmix_cli.data.wording import shown
 from scanmix_cli.errors import DataError
@@ -90,6 +90,8 @@ def _find(table: Table, chosen: str | None, known: tuple[str, ...], option: str)
 
 def _missing(table: Table, what: str, option: str) -> DataError:
     if any(os.path.splitext(name)[1].casefold() in IMAGE_SUFFIXES for name in table.columns):
+        if table.path.suffix.casefold() in JSON_SUFFIXES:
+            return one_object(table.path)
         return DataError(
             f"{table.path} has no header, since its first line names an image; add the line file_name,label"
         )

@@ -78,8 +78,22 @@ def read_table(path: Path, *, sep: str | None, encoding: str | None, known: Coll
             f"{path} is neither a folder nor a table; tables end in .csv, .tsv, .txt, .jsonl, .json or .parquet"
         )
     if not len(table):
-        raise DataError(f"{path} has no rows; give a table with one row per image")
+        raise DataError(f"{path} has no rows{_advice(path, encoding)}")
     return table
+
+
+def _advice(path: Path, encoding: str | None) -> str:
+    if encoding is None or path.suffix.casefold() in PARQUET_SUFFIXES:
+        return "; give a table with one row per image"
+    return f" when read as {encoding}; leave out --encoding if the table has one row per image"
+
+
+def one_object(path: Path) -> DataError:
+    """The error for JSON that is a single object, such as one of paths and labels."""
+    return DataError(
+        f"{path} is one JSON object, not one for each image; "
+        'write lines such as {"file_name": "a.jpg", "label": "cat"}, or a list of such objects'
+    )
 
 
 def _read_csv(path: Path, sep: str | None, encoding: str | None, known: Collection[str]) -> Table:
@@ -158,7 +172,10 @@ def _read_json(path: Path, encoding: str | None) -> Table:
     if content.lstrip()[:1] == "[":
         records = _load(path, 1, content)
     else:
-        records = [_load(path, k, line) for k, line in enumerate(content.split("\n"), 1) if line.strip()]
+        lines = [(k, line) for k, line in enumerate(content.split("\n"), 1) if line.strip()]
+        if len(lines) > 1 and _is_one_value(content):
+            raise one_object(path)
+        records = [_load(path, k, line) for k, line in lines]
     names: dict[str, None] = {}
     for k, record in enumerate(records, 1):
         if not isinstance(record, dict):
@@ -166,6 +183,15 @@ def _read_json(path: Path, encoding: str | None) -> Table:
         names.update(dict.fromkeys(record))
     columns = {name: [record.get(name) for record in records] for name in names}
     return Table(path, columns, list(text.warnings))
+
+
+def _is_one_value(text: str) -> bool:
+    """Whether several lines are a single JSON value; soon told of lines that are one each."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _load(path: Path, line: int, text: str) -> Any:

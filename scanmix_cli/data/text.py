@@ -74,10 +74,9 @@ def _decode(table: Path, data: bytes, encoding: str) -> str:
         raise DataError(
             f"'{encoding}' is no known text encoding; give --encoding a name such as utf-8 or cp1252"
         ) from None
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{table} is not {encoding} text (byte {error.start}); name its encoding with --encoding"
-        ) from None
+    except UnicodeError as error:  # codecs such as punycode name no byte
+        place = f" (byte {error.start})" if isinstance(error, UnicodeDecodeError) else ""
+        raise DataError(f"{table} is not {encoding} text{place}; name its encoding with --encoding") from None
 
 
 def _utf16_without_bom(data: bytes) -> str | None:

@@ -85,6 +85,17 @@ def test_test_folder_with_all_images_of_the_table_is_refused(splits: Path, tmp_p
     )
 
 
+def test_flat_test_folder_is_refused_with_what_helps(tmp_path: Path) -> None:
+    data = make_folder(tmp_path / "data", TRAIN)
+    test = make_folder(tmp_path / "flat", ["1.png", "2.png"])
+    with pytest.raises(DataError) as caught:
+        read_samples(data, test=test)
+    assert str(caught.value) == (
+        f"{test} holds 2 images but no class sub-folders; "
+        "put each class into a sub-folder of its own or give --test a table of these images and their labels"
+    )
+
+
 def test_test_folder_inside_a_folder_with_metadata(splits: Path) -> None:
     write_table(splits / "metadata.csv", BOTH)
     assert held_out(read_samples(splits, test=splits / "test")) == ["test/cat/1.png", "test/dog/2.png"]

@@ -9,6 +9,11 @@ import pytest
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.errors import DataError
 
+ONE_OBJECT = (
+    "{t} is one JSON object, not one for each image; "
+    'write lines such as {"file_name": "a.jpg", "label": "cat"}, or a list of such objects'
+)
+
 
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
@@ -91,6 +96,21 @@ from scanmix_cli.errors import DataError
             {"encoding": "klingon"},
             "'klingon' is no known text encoding; give --encoding a name such as utf-8 or cp1252",
         ),
+        *[
+            (
+                "t.csv",
+                b"file_name,label\na,cat\n",
+                {"encoding": encoding},
+                f"{{t}} is not {encoding} text; name its encoding with --encoding",
+            )
+            for encoding in ("punycode", "undefined")
+        ],
+        (
+            "t.csv",
+            b"file_name,label\na,cat\nb,dog\n",
+            {"encoding": "utf-16"},
+            "{t} has no rows when read as utf-16; leave out --encoding if the table has one row per image",
+        ),
         (
             "t.csv",
             b"file_name,label\na,cat\n",
@@ -104,6 +124,9 @@ from scanmix_cli.errors import DataError
             "{t}, line 2, is no valid JSON (Expecting property name enclosed in double quotes); "
             "write one object per line",
         ),
+        ("t.json", b'{"a.jpg": "cat", "b.jpg": "dog"}', {}, ONE_OBJECT),
+        ("t.json", b'{\n  "a.jpg": "cat",\n  "b.jpg": "dog"\n}\n', {}, ONE_OBJECT),
+        ("t.json", b'{\n  "images": [{"file_name": "a.jpg"}],\n  "categories": []\n}\n', {}, ONE_OBJECT),
         ("t.jsonl", b"[1]\n", {}, "{t}, row 1, is no JSON object; write one object per line, with a path and a label"),
         (
             "t.jsonl",
