@@ -16,6 +16,7 @@ _ISO_BRANDS = {
     ),
     **dict.fromkeys((b"isom", b"iso2", b"mp41", b"mp42", b"qt  ", b"M4V ", b"avc1"), "a video"),
 }
+_TGA_HEADER = 18  # bytes
 _ISO_HEADERS = (b"ftyp", b"jP  ")
 
 
@@ -28,10 +29,27 @@ def foreign_kind(data: bytes) -> str | None:
         return _ISO_BRANDS.get(data[8:12])
     if data[128:132] == b"DICM":
         return "a DICOM file (convert it to PNG)"
+    if _is_tga(data):
+        return "a TGA picture (convert it to PNG)"
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head.startswith((b"<!doctype html", b"<html")):
         return "an HTML page"
     return "an SVG drawing" if b"<svg" in head else None
+
+
+def _is_tga(data: bytes) -> bool:
+    """Whether the file ends with the mark of TGA or, as older ones without it, starts with the header of a picture.
+
+    Such a header alone proves too little to decode by it: garbage would pass for a picture.
+    """
+    if data.endswith(b"TRUEVISION-XFILE.\0"):
+        return True
+    if len(data) <= _TGA_HEADER or not any(data[12:14]) or not any(data[14:16]):
+        return False
+    palette, kind, palette_bits, bits = data[1], data[2], data[7], data[16]
+    if kind in (1, 9):
+        return palette == 1 and palette_bits in (15, 16, 24, 32) and bits == 8
+    return kind in (2, 3, 10, 11) and not any(data[1:2] + data[3:8]) and bits in (8, 15, 16, 24, 32)
 
 
 def ends_early(data: bytes) -> bool:

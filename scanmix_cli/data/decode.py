@@ -14,6 +14,7 @@ from PIL import Image, UnidentifiedImageError
 from scanmix_cli.data.colour import mode_name, to_rgb
 from scanmix_cli.data.content import ends_early, foreign_kind
 from scanmix_cli.data.leniency import LENIENCY
+from scanmix_cli.data.png_texts import without_large_texts
 
 VALID = "VALID"
 MISSING_FILE = "ERROR_MISSING_FILE"
@@ -108,6 +109,11 @@ def decode_whole(path: Path | str, longest: int) -> Image.Image:
         return _opened(data, whole)
 
 
+def stored_size(path: Path | str) -> tuple[int, int]:
+    """Width and height of the picture in a file, as stored and without decoding it; raises DecodeError."""
+    return _opened(read_content(path), lambda image: image.size)
+
+
 def read_content(path: Path | str) -> bytes:
     """The bytes of a file; raises DecodeError, also where reading would not end: pipes, devices."""
     if not path:
@@ -179,6 +185,8 @@ def _opened(data: bytes, use: Callable[[Image.Image], T]) -> T:
     except DecodeError:
         raise
     except Exception as error:  # a broken file can make a format reader raise anything, and must cost only its own row
+        if isinstance(error, ValueError) and (smaller := without_large_texts(data)) != data:
+            return _opened(smaller, use)  # texts beside the picture may be larger than Pillow unpacks
         raise _failure(error, data) from None
 
 

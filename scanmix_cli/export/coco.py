@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
+from scanmix_cli.data.decode import stored_size
 from scanmix_cli.export.content import Content
 from scanmix_cli.files import write_text
 
@@ -47,6 +46,5 @@ def write(folder: Path, content: Content) -> None:
 
 
 def image_size(path: Path) -> tuple[int, int]:
-    """Width and height as stored, from the head of the file."""
-    with Image.open(path) as image:
-        return image.size
+    """Width and height as stored."""
+    return stored_size(path)

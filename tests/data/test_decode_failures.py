@@ -93,6 +93,8 @@ def test_damage_in_the_middle() -> None:
         (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "a HEIC picture (convert it to JPEG)"),
         (b"\0\0\0\x18ftypisom\0\0\0\0isom", "a video"),
         (bytes(128) + b"DICM" + bytes(20), "a DICOM file (convert it to PNG)"),
+        (encoded("TGA"), "a TGA picture (convert it to PNG)"),
+        (encoded("TGA")[:-26], "a TGA picture (convert it to PNG)"),  # as the first version of TGA, without an end mark
         (
             b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
             "a Git LFS pointer (fetch the real files with 'git lfs pull')",

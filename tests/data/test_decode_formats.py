@@ -1,7 +1,9 @@
 """Every pixel format against its RGB twin: a wrong conversion would look like label noise to the learner."""
 
 import io
+import struct
 import warnings
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from image_files import picture, smooth_picture
 from PIL import Image, features
 
-from scanmix_cli.data.decode import AnimationWarning, decode_bytes, decode_file
+from scanmix_cli.data.decode import AnimationWarning, decode_bytes, decode_file, stored_size
 
 SIZE = 48
 EXACT, LOSSY = 0, 6
@@ -124,6 +126,32 @@ def test_format_decodes_to_its_twin(name: str) -> None:
     array, size, *_ = decode_bytes(data, SIZE)
     assert size == (SIZE, SIZE)
     assert_like(array, twin, tolerance)
+
+
+@pytest.mark.parametrize("after_pixels", [False, True])
+@pytest.mark.parametrize("kind", ["zTXt", "iTXt", "iCCP", "many"])
+def test_png_with_texts_larger_than_are_unpacked_is_read(kind: str, after_pixels: bool, tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 3
+    rgb = smooth_picture(SIZE, SIZE)
+    plain = encoded(rgb, "PNG", exif=exif)
+    packed = zlib.compress(bytes(5_000_000))
+    chunks = {
+        "zTXt": png_chunk(b"zTXt", b"note\0\0" + packed),
+        "iTXt": png_chunk(b"iTXt", b"note\0\1\0en\0note\0" + packed),
+        "iCCP": png_chunk(b"iCCP", b"note\0\0" + packed),
+        "many": png_chunk(b"tEXt", b"note\0" + b"x" * 1_000_000) * 70,
+    }
+    at = plain.index(b"IEND") - 4 if after_pixels else 33  # behind the header
+    file = tmp_path / "a.png"
+    file.write_bytes(plain[:at] + chunks[kind] + plain[at:])
+    assert stored_size(file) == (SIZE, SIZE)
+    array, *_ = decode_file(file, SIZE)
+    assert_like(array, rgb.transpose(Image.Transpose.ROTATE_180), EXACT)
+
+
+def png_chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
 @pytest.mark.skipif(not features.check("avif"), reason="this Pillow was built without AVIF")
