@@ -1,7 +1,7 @@
 """Rows as one source yields them, before sources are put together into a Samples table."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +40,20 @@ class Rows:
 
     def only(self, rows: list[int]) -> "Rows":
         """Of these rows and their classes alone; what was said and counted is kept."""
-        lists = (self.filenames, self.paths, self.splits, self.labels)
-        columns = [[values[row] for row in rows] for values in lists]
-        extra = {name: [values[row] for row in rows] for name, values in self.extra.items()}
-        classes = set(columns[3]) - {""}
-        return Rows(self.root, *columns, classes, extra, self.ignored, self.warnings, self.table)
+
+        def pick(values: list[Any]) -> list[Any]:
+            return [values[row] for row in rows]
+
+        labels = pick(self.labels)
+        return replace(
+            self,
+            filenames=pick(self.filenames),
+            paths=pick(self.paths),
+            splits=pick(self.splits),
+            labels=labels,
+            classes=set(labels) - {""},
+            extra={name: pick(values) for name, values in self.extra.items()},
+        )
 
     def leave_out(self, names: list[str], reason: str, kind: str) -> None:
         """Count images that get no row, and say why."""
