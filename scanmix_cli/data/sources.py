@@ -50,10 +50,6 @@ def read_samples(
     splits = [split for part in parts for split in part.splits]
     given = [label for part in parts for label in part.labels]
     paths = [path for part in parts for path in part.paths]
-    if test is not None and TRAIN not in splits:
-        raise DataError(
-            f"{test} (--test) holds all training images that {parts[0].table} names; name a folder of other images"
-        )
     require_classes(data, splits, given)
     # Stray bytes in a file name are needed to open it; in a class name they would only break what writes it.
     names = {name: valid(name) for part in parts for name in part.classes | {""}}
@@ -123,7 +119,10 @@ def _require_test(test: Path, data: Path) -> None:
 def _read_test(test: Path, options: TableOptions, data: list[Rows]) -> list[Rows]:
     """Rows of `--test`; what tables of `data` name in its folder is held out where it stands, with their labels."""
     if test.is_dir():
+        trained = any(TRAIN in rows.splits for rows in data)
         named = hold_out_folder(data, test, TEST)
+        if trained and not any(TRAIN in rows.splits for rows in data):
+            raise DataError(f"{test} (--test) holds all training images of DATA; name a folder of other images")
         if named and not has_classes(test) and named.keys() >= set(places_of_images(test)):
             return []
         parts = read_described_folder(test, options) or [read_folder(test, advice=_TABLE_OF_TEST)]

@@ -76,13 +76,20 @@ def test_other_label_in_the_test_folder_is_said(splits: Path, tmp_path: Path) ->
     )
 
 
-def test_test_folder_with_all_images_of_the_table_is_refused(splits: Path, tmp_path: Path) -> None:
+def test_test_folder_with_all_training_images_is_refused(splits: Path, tmp_path: Path) -> None:
     table = write_table(tmp_path / "l.csv", BOTH)
-    with pytest.raises(DataError) as caught:
-        read_samples(table, root=splits, test=splits)
-    assert str(caught.value) == (
-        f"{splits} (--test) holds all training images that {table} names; name a folder of other images"
-    )
+    for source in ({"data": table, "root": splits}, {"data": splits / "train"}):
+        with pytest.raises(DataError) as caught:
+            read_samples(**source, test=splits)
+        assert str(caught.value) == (
+            f"{splits} (--test) holds all training images of DATA; name a folder of other images"
+        )
+
+
+def test_table_without_training_rows_is_refused_for_what_it_is(splits: Path, tmp_path: Path) -> None:
+    table = write_table(tmp_path / "t.csv", "file_name,label,split\na,cat,fold1\nb,dog,fold2\n")
+    with pytest.raises(DataError, match="has no row in split 'train', only in 'fold1', 'fold2', 'test'"):
+        read_samples(table, test=splits / "test")
 
 
 def test_flat_test_folder_is_refused_with_what_helps(tmp_path: Path) -> None:
