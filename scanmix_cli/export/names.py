@@ -1,5 +1,6 @@
 """Names of files and class folders in an export: unique, and allowed on every file system."""
 
+import hashlib
 import os
 import re
 import unicodedata
@@ -8,8 +9,10 @@ from collections.abc import Sequence
 from scanmix_cli.data.listing import IMAGE_SUFFIXES
 
 LONGEST = 200  # bytes of a stem, which leaves room for a number and a suffix within the usual 255
+LONGEST_FOLDER = 255  # bytes
+DIGITS = 16  # of the digest that tells shortened folder names apart
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
-_FOLDER_FORBIDDEN = re.compile(r"[\x00/\udc80-\udcff]|^\.")
+_FOLDER_ENCODED = re.compile(r"[\x00/\udc80-\udcff]|^\.|%(?=[0-9A-F]{2}|~)")
 
 
 def unique_stems(filenames: Sequence[str]) -> list[str]:
@@ -29,8 +32,17 @@ def split_suffix(name: str) -> tuple[str, str]:
 
 
 def class_folder(label: str) -> str:
-    """The label as a folder name: as it is, but for what no folder can be called, which is percent-encoded."""
-    return _FOLDER_FORBIDDEN.sub(lambda match: f"%{ord(match[0]) & 0xFF:02X}", label)
+    """The label as a folder name, another one for every label.
+
+    It is the label itself, but for what no folder can be called, which is percent-encoded, as is a percent sign that
+    would look like such a code. Of a name that is too long the beginning stays, then `%~` and a digest of the label.
+    """
+    name = _FOLDER_ENCODED.sub(lambda match: f"%{ord(match[0]) & 0xFF:02X}", label)
+    encoded = name.encode("utf-8", "replace")
+    if len(encoded) <= LONGEST_FOLDER:
+        return name
+    digest = hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
+    return f"{encoded[:LONGEST].decode('utf-8', 'ignore')}%~{digest}"
 
 
 def folded(stem: str) -> str:
