@@ -56,12 +56,14 @@ def export(
         )
     except KeyboardInterrupt:
         raise Interrupted(f"interrupted; nothing of the export is left in {out}: run it again") from None
-    if done.gone:
-        verb = "is" if len(done.gone) == 1 else "are"
-        typer.echo(f"{counted(len(done.gone), 'image')} left out, which {verb} gone: {quoted(done.gone)}", err=True)
+    gone = "is gone" if len(done.gone) == 1 else "are gone"
+    for names, state in ((done.gone, gone), (done.unreadable, "cannot be read")):
+        if names:
+            typer.echo(f"{counted(len(names), 'image')} left out, which {state}: {quoted(names)}", err=True)
     if done.copied_instead:
         typer.echo(f"{counted(done.copied_instead, 'image')} copied, since {out} is on another disk", err=True)
-    found = {"run": str(folder), "out": str(out), "to": to, "rows": done.rows, "gone": done.gone}
+    left_out = {"gone": done.gone, "unreadable": done.unreadable}
+    found = {"run": str(folder), "out": str(out), "to": to, "rows": done.rows, **left_out}
     _answer(f"{counted(done.rows, 'image')} written to {out}", found, as_json)
 
 

@@ -50,11 +50,16 @@ def lay_pictures(items: Sequence[Item], folder: Path, folder_of: Callable[[Item]
             continue
         laid[place] = item
     if not laid:
-        raise DataError(
-            f"none of the {len(items)} images is where it was, such as {items[0].source}; "
-            "put them back, or name their folder with --root"
-        )
+        raise none_there(items)
     return Placed(list(laid.values()), list(laid), gone, copied)
+
+
+def none_there(items: Sequence[Item]) -> DataError:
+    """The error for an export of which every original is gone."""
+    return DataError(
+        f"none of the {len(items)} images is where it was, such as {items[0].source}; "
+        "put them back, or name their folder with --root"
+    )
 
 
 def _lay(source: str, target: Path, link: str) -> bool:

@@ -1,34 +1,36 @@
 """`scanmix export` as a function: a finished run in, a folder that another tool opens out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from scanmix_cli.data.decode import VALID
+from scanmix_cli.data.decode import MISSING_FILE, VALID
 from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.errors import DataError, RunError
 from scanmix_cli.export.content import Content, content_of
 from scanmix_cli.export.destination import destination, require_apart
 from scanmix_cli.export.formats import Format, format_named, suited
 from scanmix_cli.export.items import Item, choose_items
-from scanmix_cli.export.pictures import LINKS, lay_pictures
+from scanmix_cli.export.pictures import LINKS, lay_pictures, none_there
 from scanmix_cli.export.tables import write_manifest
 from scanmix_cli.report.decided import read_decided_report
 from scanmix_cli.report.files import read_summary
 from scanmix_cli.report.places import image_paths
 from scanmix_cli.workflow.classifier import load_classifier, save_classifier
-from scanmix_cli.workflow.predict import run_on_files
+from scanmix_cli.workflow.predict import run_on_files, truncated_of
 
 ONNX = "onnx"
 
 
 @dataclass(frozen=True)
 class Export:
-    """What was written, the file names of originals that are gone, and how many hard links had to become copies."""
+    """What was written, the file names of originals that are gone or cannot be read any more, and how many hard links
+    had to become copies."""
 
     folder: Path
     rows: int
     gone: list[str]
     copied_instead: int = 0
+    unreadable: list[str] = field(default_factory=list)  # where the classifier looks at the images
 
 
 def export_run(
@@ -58,15 +60,15 @@ def export_run(
     name = run.resolve().name
     with destination(out) as folder:
         if layout.folder_of is None:
-            content, gone = _with_values(run, name, summary["classes"], items, layout, device)
+            content, gone, unreadable = _with_values(run, name, summary["classes"], items, layout, device)
             copied = 0
         else:
             placed = lay_pictures(items, folder, layout.folder_of, link)
             content = content_of(name, _all_classes(summary["classes"], items), placed.items, placed.paths)
-            gone, copied = placed.gone, placed.copied_instead
+            gone, unreadable, copied = placed.gone, [], placed.copied_instead
         layout.write(folder, content)
         write_manifest(folder, content)
-    return Export(out, len(content.items), gone, copied)
+    return Export(out, len(content.items), gone, copied, unreadable)
 
 
 def export_onnx(run: Path, out: Path) -> Path:
@@ -86,18 +88,29 @@ def _all_classes(classes: list[str], items: list[Item]) -> list[str]:
 
 def _with_values(
     run: Path, name: str, classes: list[str], items: list[Item], layout: Format, device: str
-) -> tuple[Content, list[str]]:
-    """Content with the classifier's outputs, and the file names of images that cannot be read any more."""
+) -> tuple[Content, list[str], list[str]]:
+    """Content with the classifier's outputs, and the file names of images that are gone and that cannot be read."""
     if not items:
         raise DataError("no row fits the choice, so there is nothing to export; try --only all")
     classifier, compute = load_classifier(run), choose_compute(device)
     function = classifier.probabilities if layout.networks == "probabilities" else classifier.features
-    found = run_on_files(classifier, [item.source for item in items], lambda images: function(images, compute))
-    if not len(found.rows):
-        raise DataError(
-            f"none of the {len(items)} images is where it was, such as {items[0].source}; "
-            "put them back, or name their folder with --root"
-        )
+    sources = [item.source for item in items]
+    found = run_on_files(classifier, sources, lambda images: function(images, compute), truncated_of(run))
+    left_out = [(item, code) for item, code in zip(items, found.error_codes, strict=True) if code != VALID]
+    if len(left_out) == len(items):
+        raise _nothing_left(left_out)
     kept = [items[k] for k in found.rows]
-    gone = [item.filename for item, code in zip(items, found.error_codes, strict=True) if code != VALID]
-    return content_of(name, classes, kept, [item.source for item in kept], found.values), gone
+    gone = [item.filename for item, code in left_out if code == MISSING_FILE]
+    unreadable = [item.filename for item, code in left_out if code != MISSING_FILE]
+    return content_of(name, classes, kept, [item.source for item in kept], found.values), gone, unreadable
+
+
+def _nothing_left(left_out: list[tuple[Item, str]]) -> DataError:
+    """The error for an export of which no image can be read."""
+    for item, code in left_out:
+        if code != MISSING_FILE:
+            return DataError(
+                f"none of the {len(left_out)} images can be read, such as {item.source} ({code}); "
+                "put them back as they were"
+            )
+    return none_there([item for item, _ in left_out])

@@ -11,10 +11,11 @@ import pandas as pd
 from scanmix_cli.data.cores import usable_cores
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.listing import list_images
-from scanmix_cli.data.pixels import Pixels, load_pixels
+from scanmix_cli.data.pixels import SKIP, Pixels, load_pixels
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.errors import DataError, SettingsError
+from scanmix_cli.report.files import read_settings
 from scanmix_cli.report.runs import resolve_run
 from scanmix_cli.workflow.classifier import Classifier, load_classifier
 from scanmix_cli.workflow.views import MOST_VIEWS
@@ -45,27 +46,39 @@ def predict(
 
     network: "both" (their ensemble), "1" or "2"; views: test-time views an image, 1 to 10.
     Columns: filename, predicted_label, probability, label_2, probability_2, ... up to `top_k`, error_code; one row per
-    image, unreadable ones included with empty predictions.
+    image, unreadable ones included with empty predictions. Files cut short are used where the run used them.
     """
     if not 1 <= views <= MOST_VIEWS:
         raise SettingsError(f"--views is {views}: give a number from 1 to {MOST_VIEWS}")
     if top_k < 1:
         raise SettingsError(f"--top-k is {top_k}: give a number of classes, 1 or more")
-    classifier = load_classifier(resolve_run(run)).network(network)
+    folder = resolve_run(run)
+    classifier = load_classifier(folder).network(network)
     names = _names(inputs)
     compute = choose_compute(device)
-    found = run_on_files(classifier, names, lambda images: classifier.probabilities(images, compute, views))
+
+    def classify(images: np.ndarray) -> np.ndarray:
+        return classifier.probabilities(images, compute, views)
+
+    found = run_on_files(classifier, names, classify, truncated_of(folder))
     return prediction_table(names, classifier.classes, found, top_k)
 
 
-def run_on_files(classifier: Classifier, paths: Sequence[str], function: Callable[[np.ndarray], np.ndarray]) -> Outputs:
+def truncated_of(run: Path) -> str:
+    """What became of files cut short in a run, one of `data.pixels.TRUNCATED`."""
+    return read_settings(run).get("run", {}).get("truncated", SKIP)
+
+
+def run_on_files(
+    classifier: Classifier, paths: Sequence[str], function: Callable[[np.ndarray], np.ndarray], truncated: str = SKIP
+) -> Outputs:
     """`function` of the pixels of every readable file, uint8 (n, 3, stored_size, stored_size), in the order given.
 
-    The next files are decoded while the function works on those before.
+    The next files are decoded while the function works on those before. truncated: as `load_pixels` takes it.
     """
     values, rows, codes = [], [], []
     done = 0
-    for pixels in _chunks(paths, classifier.stored_size):
+    for pixels in _chunks(paths, classifier.stored_size, truncated):
         values.append(function(pixels.images))
         rows.append(pixels.rows + done)
         codes.append(pixels.error_codes)
@@ -96,23 +109,23 @@ def unreadable(predictions: pd.DataFrame) -> int:
     return int((predictions["error_code"] != VALID).sum())
 
 
-def _chunks(paths: Sequence[str], size: int) -> Iterator[Pixels]:
+def _chunks(paths: Sequence[str], size: int, truncated: str) -> Iterator[Pixels]:
     """The files' pixels in pieces of CHUNK_BYTES, each decoded while the one before is in use; at least one piece."""
     step = max(1, CHUNK_BYTES // (3 * size * size))
     pieces = [list(paths[start : start + step]) for start in range(0, max(len(paths), 1), step)]
     with ThreadPoolExecutor(1) as ahead:
-        waiting = ahead.submit(_decode, pieces[0], size)
+        waiting = ahead.submit(_decode, pieces[0], size, truncated)
         for following in pieces[1:]:
             pixels = waiting.result()
-            waiting = ahead.submit(_decode, following, size)
+            waiting = ahead.submit(_decode, following, size, truncated)
             yield pixels
         yield waiting.result()
 
 
-def _decode(paths: list[str], size: int) -> Pixels:
+def _decode(paths: list[str], size: int, truncated: str) -> Pixels:
     table = pd.DataFrame({"filename": paths, "path": paths, "split": "predict", "given_label": ""}, dtype=object)
     samples = Samples("predict", Path.cwd(), table, ())
-    return load_pixels(samples, size, workers=usable_cores(), cache_dir=None)
+    return load_pixels(samples, size, workers=usable_cores(), cache_dir=None, truncated=truncated)
 
 
 def _names(inputs: list[Path]) -> list[str]:

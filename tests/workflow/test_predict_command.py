@@ -14,6 +14,7 @@ from scanmix_cli.models.network import ScanMixNet
 from scanmix_cli.models.registry import build_backbone
 
 from scanmix_cli.cli.app import main
+from scanmix_cli.files import write_toml
 from scanmix_cli.workflow import predict as module
 from scanmix_cli.workflow.classifier import Classifier, save_classifier
 from scanmix_cli.workflow.predict import predict
@@ -128,3 +129,11 @@ def test_mistakes_are_one_sentence(
     assert told.err.startswith("scanmix: ")
     assert told.err.count("\n") == 1
     assert sentence in told.err
+
+
+def test_files_cut_short_are_used_where_the_run_used_them(place: Path) -> None:
+    half = place / "new" / "a b.png"
+    half.write_bytes(half.read_bytes()[:3000])
+    assert predict(Path("run"), [half], device="cpu")["error_code"].tolist() == ["ERROR_TRUNCATED_IMAGE"]
+    write_toml(place / "run" / "config.toml", {"run": {"truncated": "use"}})
+    assert predict(Path("run"), [half], device="cpu")["error_code"].tolist() == ["VALID"]
