@@ -27,8 +27,19 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeVar
 
-from scanmix_cli.errors import DataError, RunError, ScanmixError
-from scanmix_cli.report.choices import KINDS, TOOLS, Choice
+from scanmix_cli.errors import RunError
+from scanmix_cli.report.choices import TOOLS, Choice
+from scanmix_cli.report.decision_entries import (
+    COLUMNS,
+    SCHEMA,
+    STANDING,
+    STORED,
+    Decision,
+    decision_of,
+    standing_in,
+    stored_bytes,
+    unusable,
+)
 from scanmix_cli.report.decision_table import (
     read_decision_table,
     refuse_new_classes,
@@ -39,38 +50,6 @@ from scanmix_cli.report.decision_table import (
 DECISIONS = "decisions.sqlite"
 T = TypeVar("T")
 WAIT_SECONDS, PAUSE_SECONDS = 30.0, 0.02  # how long a writer waits for another process, and between two tries
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS log (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    row INTEGER NOT NULL,
-    filename BLOB NOT NULL,
-    decision TEXT NOT NULL,
-    label BLOB NOT NULL,
-    who TEXT NOT NULL,
-    "when" TEXT NOT NULL,
-    source TEXT NOT NULL,
-    undoes INTEGER REFERENCES log (id)
-)
-"""
-_STORED = 'row, filename, decision, label, who, "when", source'
-_COLUMNS = f"id, {_STORED}"
-# an entry stands unless another one takes it back
-_STANDING = "undoes IS NULL AND id NOT IN (SELECT undoes FROM log WHERE undoes IS NOT NULL)"
-
-
-@dataclass(frozen=True)
-class Decision:
-    """One entry of the log."""
-
-    id: int
-    row: int
-    filename: str
-    decision: str
-    label: str
-    who: str
-    when: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -97,7 +76,7 @@ class Decisions:
             self._db = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
             self._make_ready()
         except sqlite3.Error as error:
-            raise _unusable(path, error) from None
+            raise unusable(path, error) from None
 
     def __enter__(self) -> "Decisions":
         return self
@@ -116,7 +95,7 @@ class Decisions:
                 if "locked" not in str(error) or time.monotonic() >= end:
                     raise
                 time.sleep(PAUSE_SECONDS)
-        self._db.execute(_SCHEMA)
+        self._db.execute(SCHEMA)
 
     def close(self) -> None:
         """Give the file back; the log must not be used afterwards."""
@@ -136,15 +115,15 @@ class Decisions:
 
         Returns the decision taken back. What stood before it for that row stands again.
         """
-        query = f"SELECT {_COLUMNS} FROM log WHERE {_STANDING} AND row = ifnull(?, row) AND source = ifnull(?, source)"
+        query = f"SELECT {COLUMNS} FROM log WHERE {STANDING} AND row = ifnull(?, row) AND source = ifnull(?, source)"
 
         def take_back() -> Decision | None:
             found = self._db.execute(f"{query} ORDER BY id DESC LIMIT 1", (row, source)).fetchone()
             if found is None:
                 return None
             values = (*found[1:5], who, _now(), found[7], found[0])
-            self._db.execute(f"INSERT INTO log ({_STORED}, undoes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
-            return _decision(found)
+            self._db.execute(f"INSERT INTO log ({STORED}, undoes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+            return decision_of(found)
 
         return self._write(take_back)
 
@@ -156,9 +135,9 @@ class Decisions:
         """Every decision that was not taken back, oldest first."""
         with self._lock:
             try:
-                return _standing(self._db)
+                return standing_in(self._db)
             except sqlite3.Error as error:
-                raise _unusable(self.path, error) from None
+                raise unusable(self.path, error) from None
 
     def since(self, position: int) -> tuple[int, dict[int, Decision | None]]:
         """The newest entry's number, and what stands now for every row that entries after `position` are about.
@@ -172,10 +151,10 @@ class Decisions:
                     return newest, {}
                 later = "SELECT DISTINCT row FROM log WHERE id > ?"
                 changed = self._db.execute(later, (position,)).fetchall()
-                query = f"SELECT {_COLUMNS} FROM log WHERE {_STANDING} AND row IN ({later}) ORDER BY id"
-                found = [_decision(entry) for entry in self._db.execute(query, (position,))]
+                query = f"SELECT {COLUMNS} FROM log WHERE {STANDING} AND row IN ({later}) ORDER BY id"
+                found = [decision_of(entry) for entry in self._db.execute(query, (position,))]
             except sqlite3.Error as error:
-                raise _unusable(self.path, error) from None
+                raise unusable(self.path, error) from None
         stands: dict[int, Decision | None] = dict.fromkeys(row for (row,) in changed)
         return newest, stands | {decision.row: decision for decision in found}
 
@@ -208,7 +187,7 @@ class Decisions:
         when, by_tool = _now(), source in TOOLS
 
         def append() -> Imported:
-            stand = {entry.row: entry for entry in _standing(self._db)}
+            stand = {entry.row: entry for entry in standing_in(self._db)}
             new = known = left = 0
             for choice in choices:
                 old = stand.get(choice.row)
@@ -225,8 +204,9 @@ class Decisions:
         return self._write(append)
 
     def _append(self, choice: Choice, who: str, when: str, source: str) -> Decision:
-        values = (choice.row, _bytes(choice.filename), choice.decision, _bytes(choice.label), who, when, source)
-        cursor = self._db.execute(f"INSERT INTO log ({_STORED}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        name, label = stored_bytes(choice.filename), stored_bytes(choice.label)
+        values = (choice.row, name, choice.decision, label, who, when, source)
+        cursor = self._db.execute(f"INSERT INTO log ({STORED}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         assert cursor.lastrowid is not None
         return Decision(cursor.lastrowid, choice.row, choice.filename, choice.decision, choice.label, who, when, source)
 
@@ -241,7 +221,7 @@ class Decisions:
                     raise
                 self._db.execute("COMMIT")
             except sqlite3.Error as error:
-                raise _unusable(self.path, error) from None
+                raise unusable(self.path, error) from None
             return result
 
 
@@ -259,42 +239,14 @@ def read_current(run: Path) -> dict[int, Decision]:
     mode = "mode=ro" if os.access(run, os.W_OK) else "immutable=1"  # WAL needs a file beside the log to read it
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=WAIT_SECONDS)) as db:
-            return {decision.row: decision for decision in _standing(db)}
+            return {decision.row: decision for decision in standing_in(db)}
     except sqlite3.Error as error:
-        raise _unusable(path, error) from None
-
-
-def _standing(db: sqlite3.Connection) -> list[Decision]:
-    return [_decision(found) for found in db.execute(f"SELECT {_COLUMNS} FROM log WHERE {_STANDING} ORDER BY id")]
-
-
-def _decision(found: tuple) -> Decision:
-    number, row, name, decision, label, *rest = found
-    sound = isinstance(row, int) and row >= 0 and isinstance(name, bytes) and isinstance(label, bytes)
-    if not sound or decision not in KINDS:
-        raise sqlite3.DataError(f"entry {number} is damaged")
-    return Decision(number, row, _text(name), decision, _text(label), *rest)
+        raise unusable(path, error) from None
 
 
 def _same(old: Decision | None, choice: Choice) -> bool:
     return old is not None and (old.decision, old.label) == (choice.decision, choice.label)
 
 
-def _bytes(text: str) -> bytes:
-    """Names of files and of class folders may hold bytes that are no UTF-8, which SQLite's text refuses."""
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _text(stored: bytes) -> str:
-    return stored.decode("utf-8", "surrogateescape")
-
-
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-
-
-def _unusable(path: Path, error: sqlite3.Error) -> ScanmixError:
-    """A disk that refuses is an OperationalError of SQLite; so is a table that is not there, as in another database."""
-    if isinstance(error, sqlite3.OperationalError) and not str(error).startswith("no such"):
-        return RunError(f"the decisions in {path} cannot be reached ({error}): free some space, or try again later")
-    return DataError(f"{path} is damaged ({error}): put a copy of it back, or move it away to go on without decisions")
