@@ -17,8 +17,8 @@ def import_results(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="cleanlab's table of issues (CSV, Parquet), Label Studio's JSON, CVAT's XML or zip, or a CSV with the "
-            "columns filename, decision and label.",
+            help="cleanlab's table of issues, Label Studio's JSON, CVAT's XML or zip, or a table with the columns "
+            "filename, decision and label.",
         ),
     ],
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="Run folder (default: the newest run).")] = None,

@@ -53,6 +53,11 @@ def find_roles(table: Table, path: str | None, label: str | None, split: str | N
     return Roles(path_name, label_name, split_name, warnings)
 
 
+def path_column(table: Table) -> str | None:
+    """The column of image paths by a known name, None where there is none."""
+    return _find(table, None, PATH_NAMES, "")[0]
+
+
 def has_label_column(table: Table, label: str | None) -> bool:
     """Whether labels can be read from the table: by the option `label` or by a known name."""
     return label is not None or any(normal_name(name) in LABEL_NAMES for name in table.columns)

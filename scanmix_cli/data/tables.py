@@ -64,16 +64,8 @@ def _text(value: Any) -> str:
 
 def read_table(path: Path, *, sep: str | None, encoding: str | None, known: Collection[str]) -> Table:
     """Read a table by its suffix; `known` are column names that help to find the separator."""
-    suffix = path.suffix.casefold()
-    if suffix in PARQUET_SUFFIXES:
-        table = _read_parquet(path)
-    elif suffix in JSON_SUFFIXES:
-        table = _read_json(path, encoding)
-    elif suffix in TEXT_SUFFIXES:
-        table = _read_csv(path, sep, encoding, known)
-    elif suffix in _SPREADSHEETS:
-        raise DataError(f"{path} is a spreadsheet; save its sheet as CSV and give that file")
-    else:
+    table = _read(path, sep, encoding, known, keep_stray=False)
+    if table is None:
         raise DataError(
             f"{path} is neither a folder nor a table; tables end in .csv, .tsv, .txt, .jsonl, .json or .parquet"
         )
@@ -96,8 +88,29 @@ def one_object(path: Path) -> DataError:
     )
 
 
-def _read_csv(path: Path, sep: str | None, encoding: str | None, known: Collection[str]) -> Table:
-    text = decode_text(path, encoding)
+def read_result_table(path: Path, *, known: Collection[str], keep_stray: bool = False) -> Table:
+    """As `read_table`, but CSV where the suffix says nothing, and a table may have no rows; `keep_stray` as
+    `decode_text` has it."""
+    table = _read(path, None, None, known, keep_stray)
+    return _read_csv(path, None, None, known, keep_stray) if table is None else table
+
+
+def _read(path: Path, sep: str | None, encoding: str | None, known: Collection[str], keep_stray: bool) -> Table | None:
+    """The table at `path`, None where its suffix is no table's."""
+    suffix = path.suffix.casefold()
+    if suffix in PARQUET_SUFFIXES:
+        return _read_parquet(path)
+    if suffix in JSON_SUFFIXES:
+        return _read_json(path, encoding)
+    if suffix in TEXT_SUFFIXES:
+        return _read_csv(path, sep, encoding, known, keep_stray)
+    if suffix in _SPREADSHEETS:
+        raise DataError(f"{path} is a spreadsheet; save its sheet as CSV and give that file")
+    return None
+
+
+def _read_csv(path: Path, sep: str | None, encoding: str | None, known: Collection[str], keep_stray: bool) -> Table:
+    text = decode_text(path, encoding, keep_stray)
     content = text.content
     if content[:4].casefold() == "sep=" and content[5:6] in ("\n", "\r"):  # the first line Excel writes on request
         sep = sep or content[4]

@@ -34,8 +34,16 @@ class Text:
     warnings: tuple[str, ...] = ()
 
 
-def decode_text(table: Path, encoding: str | None) -> Text:
-    """Read `table` in `encoding`, or in the one its first bytes tell; raises DataError where no encoding fits."""
+def has_stray_bytes(text: str) -> bool:
+    """Whether it holds bytes that are no UTF-8, as names of files may."""
+    return _STRAY.search(text) is not None
+
+
+def decode_text(table: Path, encoding: str | None, keep_stray: bool = False) -> Text:
+    """Read `table` in `encoding`, or in the one its first bytes tell; raises DataError where no encoding fits.
+
+    `keep_stray`: bytes that are no UTF-8 stay as they are in any case.
+    """
     try:
         data = table.read_bytes()
     except OSError as error:
@@ -50,14 +58,14 @@ def decode_text(table: Path, encoding: str | None) -> Text:
     try:
         return Text(data.decode("utf-8"))
     except UnicodeDecodeError:
-        return _guess(table, data)
+        return _guess(table, data, keep_stray)
 
 
-def _guess(table: Path, data: bytes) -> Text:
+def _guess(table: Path, data: bytes, keep_stray: bool) -> Text:
     """UTF-8 with some stray bytes, which stay as they are, where it has more characters than those; else Western."""
     text = data.decode("utf-8", "surrogateescape")
     stray = len(_STRAY.findall(text))
-    if stray < len(_BEYOND_ASCII.findall(text)):
+    if keep_stray or stray < len(_BEYOND_ASCII.findall(text)):
         return Text(text, (f"{table.name} holds {counted(stray, 'byte')} that cannot be UTF-8, kept as they are.",))
     try:
         text = data.decode(_WESTERN)

@@ -1,4 +1,4 @@
-"""What other tools found out about a run's images, as decisions: cleanlab, Label Studio, CVAT, or our own CSV.
+"""What other tools found out about a run's images, as decisions: cleanlab, Label Studio, CVAT, or a table of decisions.
 
 A label that a person gave in Label Studio or CVAT is a decision: keep where it is the given label, else relabel. Of
 cleanlab's table the label issues are taken, relabelled as it predicts; that it found no issue is no decision.
@@ -6,7 +6,7 @@ cleanlab's table the label issues are taken, relabelled as it predicts; that it 
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,16 @@ import pandas as pd
 
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.samples import TRAIN
-from scanmix_cli.data.tables import Table, read_table
+from scanmix_cli.data.tables import Table
+from scanmix_cli.data.wording import shown
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.verdicts import KEEP, RELABEL
 from scanmix_cli.export.finder import ImageFinder
 from scanmix_cli.report.choices import CLEANLAB, UNSURE, Choice
-from scanmix_cli.report.decision_table import read_decision_table, require_images
-from scanmix_cli.report.spreadsheet import restored
+from scanmix_cli.report.decision_table import is_decision_table, read_decision_table, require_images
+from scanmix_cli.report.result_table import column, has_column, image_names, open_result_table
 
 OURS, LABEL_STUDIO, CVAT = "csv", "labelstudio", "cvat"
-KNOWN_COLUMNS = ("is_label_issue", "predicted_label", "filename", "file_name", "decision")
 LARGEST = 1 << 30  # bytes that a packed CVAT result may unpack to
 LABEL_KEYS = ("label", "choice", "choices")  # of Label Studio's flat records
 
@@ -54,30 +54,25 @@ def read_results(path: Path, report: pd.DataFrame, classes: Sequence[str]) -> Re
 
 
 def _read(path: Path, report: pd.DataFrame, classes: Sequence[str]) -> Results:
-    if _is_own_csv(path):
-        return Results(OURS, *read_decision_table(path, report["filename"].tolist()))
+    names = report["filename"].tolist()
+    finder = ImageFinder(names)
     suffix = path.suffix.casefold()
-    finder = ImageFinder(report["filename"].tolist())
     if suffix in (".xml", ".zip"):
         return _gathered(CVAT, _cvat(path), finder, report)
     if suffix == ".json":
-        return _gathered(LABEL_STUDIO, _label_studio(path), finder, report)
-    table = read_table(path, sep=None, encoding=None, known=KNOWN_COLUMNS)
-    if "is_label_issue" in table.columns:
+        tasks = _tasks(path)
+        if not any("decision" in task for task in tasks):
+            return _gathered(LABEL_STUDIO, _label_studio(path, tasks), finder, report)
+    table = open_result_table(path, (*names, *classes))
+    if is_decision_table(table):
+        return Results(OURS, *read_decision_table(table, names))
+    if has_column(table, "is_label_issue"):
         return _cleanlab(table, finder, report, classes)
     raise DataError(
         f"{path} is no result that can be read: needed is cleanlab's table with is_label_issue, Label Studio's JSON, "
-        "CVAT's XML, or a CSV with the columns filename and decision"
+        f"CVAT's XML, or a table with the columns filename and decision; columns found: "
+        f"{', '.join(map(shown, table.columns))}"
     )
-
-
-def _is_own_csv(path: Path) -> bool:
-    """Whether the file is a table of decisions as `Decisions.export_csv` writes it."""
-    if path.suffix.casefold() != ".csv":
-        return False
-    with path.open("rb") as file:
-        header = file.readline().decode("utf-8-sig", "replace").strip().split(",")
-    return "decision" in header and "filename" in header
 
 
 # One entry of a result: names that the image may be known by, the row number or "", the label or None for "unsure".
@@ -126,13 +121,18 @@ def _cvat(path: Path) -> Iterator[Entry]:
             yield (image.get("name", ""),), "", labels[-1]
 
 
-def _label_studio(path: Path) -> Iterator[Entry]:
+def _tasks(path: Path) -> list[dict[str, Any]]:
+    """The records of a JSON file; raises DataError where it is no list of them."""
     try:
         tasks = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} is no Label Studio result ({error}); export it as JSON or JSON-MIN") from None
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise DataError(f"{path} is no Label Studio result, which is a list of tasks; export it as JSON or JSON-MIN")
+    return tasks
+
+
+def _label_studio(path: Path, tasks: Sequence[Mapping[str, Any]]) -> Iterator[Entry]:
     try:
         for task in tasks:
             yield from _annotated(task) if "annotations" in task else _flat(task)
@@ -167,31 +167,25 @@ def _named(data: Mapping[str, Any]) -> tuple[Sequence[str], str]:
 
 
 def _cleanlab(table: Table, finder: ImageFinder, report: pd.DataFrame, classes: Sequence[str]) -> Results:
-    cells: dict[str, list[str]] = {name: [restored(cell) for cell in table.text(name)] for name in table.columns}
-    if "predicted_label" not in cells:
+    if not has_column(table, "predicted_label"):
         raise DataError(
             f"{table.path} has no column 'predicted_label'; write it with the labels that cleanlab predicts"
         )
-    name_column = next((name for name in ("filename", "file_name") if name in cells), None)
-    numbers = cells.get("row", [""] * len(table))
-    rows: Callable[[int], int | None]
-    if name_column is None:
-        by_order = _rows_by_order(table, report)
-        rows = by_order.__getitem__
-    else:
-        rows = lambda k: finder.find((cells[name_column][k],), numbers[k])  # noqa: E731
-    names, given = report["filename"].tolist(), report["given_label"].tolist()
+    names, numbers = image_names(table), column(table, "row")
+    by_order = _rows_by_order(table, report) if names is None else []
+    issues, labels = column(table, "is_label_issue"), column(table, "predicted_label")
+    filenames, given = report["filename"].tolist(), report["given_label"].tolist()
     choices: dict[int, Choice] = {}
     foreign = 0
-    for k in range(len(table)):
-        if cells["is_label_issue"][k].casefold() not in ("true", "1"):
+    for k, (issue, predicted) in enumerate(zip(issues, labels, strict=True)):
+        if issue.strip().casefold() not in ("true", "1"):
             continue
-        row = rows(k)
+        row = by_order[k] if names is None else finder.find((names[k],), numbers[k])
         if row is None:
             foreign += 1
             continue
-        label = _class_name(cells["predicted_label"][k], classes)
-        choices[row] = _choice(row, names[row], "", None if label in ("", given[row]) else label)
+        label = _class_name(predicted, classes)
+        choices[row] = _choice(row, filenames[row], "", None if label in ("", given[row]) else label)
     return Results(CLEANLAB, list(choices.values()), foreign)
 
 

@@ -1,4 +1,4 @@
-"""Decisions as a CSV table, and what is asked of any table of decisions before it is taken in."""
+"""Decisions as a table, and what is asked of any table of decisions before it is taken in."""
 
 import csv
 import io
@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from scanmix_cli.data.tables import Table
 from scanmix_cli.data.wording import counted, quoted, shown
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.verdicts import RELABEL
 from scanmix_cli.files import write_text
 from scanmix_cli.report.choices import Choice, RowFinder, problem
-from scanmix_cli.report.spreadsheet import harmless, restored
+from scanmix_cli.report.result_table import column, has_column, image_names
+from scanmix_cli.report.spreadsheet import harmless
 
 COLUMNS = ("id", "row", "filename", "decision", "label", "who", "when", "source")
 
@@ -27,29 +29,32 @@ def write_decision_table(path: Path, decisions: Iterable[Any]) -> None:
     write_text(path, text.getvalue())
 
 
-def read_decision_table(path: Path, filenames: Sequence[str]) -> tuple[list[Choice], int]:
+def is_decision_table(table: Table) -> bool:
+    """Whether its columns are those of decisions."""
+    return has_column(table, "decision") and image_names(table) is not None
+
+
+def read_decision_table(table: Table, filenames: Sequence[str]) -> tuple[list[Choice], int]:
     """The rows' choices, the last one where a row is named twice, and how many rows name no image of the run.
 
-    Columns filename and decision are needed. Raises DataError naming the file and the line.
+    A column of file names and one of decisions are needed. Raises DataError naming the file and the row.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig", errors="surrogateescape")
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}); check the path") from None
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    missing = [name for name in ("filename", "decision") if name not in (reader.fieldnames or ())]
-    if missing:
-        raise DataError(f"{path} has no column '{missing[0]}'; its header should be {','.join(COLUMNS)}")
+    names = image_names(table)
+    if names is None or not has_column(table, "decision"):
+        raise DataError(
+            f"{table.path} has no column '{'filename' if names is None else 'decision'}'; columns found: "
+            f"{', '.join(map(shown, table.columns))}; its header should be {','.join(COLUMNS)}"
+        )
     rows = RowFinder(filenames)
     choices: dict[int, Choice] = {}
     foreign = 0
-    for line in reader:
-        decision = (line["decision"] or "").strip()
-        label = restored(line.get("label") or "") if decision == RELABEL else ""
+    cells = (names, column(table, "row"), column(table, "decision"), column(table, "label"))
+    for line, (name, number, decision, label) in enumerate(zip(*cells, strict=True), start=1):
+        decision = decision.strip().casefold()
+        label = label if decision == RELABEL else ""
         if wrong := problem(decision, label):
-            raise DataError(f"{path}, line {reader.line_num}: {wrong}")
-        name = restored(line["filename"] or "")
-        row = rows.find(name, line.get("row") or "")
+            raise DataError(f"{table.path}, row {line}: {wrong}")
+        row = rows.find(name, number)
         if row is None:
             foreign += 1
         else:

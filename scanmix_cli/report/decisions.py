@@ -46,6 +46,7 @@ from scanmix_cli.report.decision_table import (
     require_images,
     write_decision_table,
 )
+from scanmix_cli.report.result_table import open_result_table
 
 DECISIONS = "decisions.sqlite"
 T = TypeVar("T")
@@ -167,13 +168,14 @@ class Decisions:
     def import_csv(
         self, path: Path, filenames: Sequence[str], classes: Sequence[str], *, who: str = "", source: str = "csv"
     ) -> Imported:
-        """Append the decisions of a CSV as `export_csv` writes it; columns filename and decision are needed.
+        """Append the decisions of a table as `export_csv` writes it; columns filename and decision are needed.
 
         filenames: the run's, in row order. A row is found by its number if that row has the file name, else by the
         file name. Decisions that stand already are not repeated, so a second import changes nothing. Raises DataError,
         for labels too that are neither a class of the run nor a decision that stands.
         """
-        choices, foreign = read_decision_table(path, filenames)
+        table = open_result_table(path, (*filenames, *classes))
+        choices, foreign = read_decision_table(table, filenames)
         require_images(path, choices, foreign)
         refuse_new_classes(path, choices, {*classes, *(entry.label for entry in self.standing())})
         return replace(self.add_new(choices, who=who, source=source), foreign=foreign)

@@ -138,6 +138,23 @@ def test_our_own_csv_comes_in_by_the_same_command(
     assert capsys.readouterr().err == "0 decisions from csv, 2 stood already\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "encoding"),
+    [
+        ("mine.csv", "filename;decision;label\r\n01/ünï.png;Keep;\r\n", "utf-16"),
+        ("mine.tsv", "file_name\tdecision\n01/ünï.png\tkeep\n", "utf-8"),
+        ("mine.json", '[{"file_name": "01/ünï.png", "decision": "keep"}]', "utf-8"),
+        ("issues.csv", "filename;is_label_issue;predicted_label\n01/ünï.png;True;01\n", "cp1252"),
+    ],
+)
+def test_tables_are_read_as_data_tables_are(
+    own_run: HandoffRun, tmp_path: Path, name: str, content: str, encoding: str
+) -> None:
+    (tmp_path / name).write_bytes(content.encode(encoding))
+    assert run("import", tmp_path / name, "--run", own_run.folder) == 0
+    assert [row for row, _ in decided(own_run).items()] == [1]
+
+
 def test_a_tool_does_not_overrule_people_unless_asked(
     own_run: HandoffRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -53,67 +53,6 @@ def test_undo_brings_back_what_stood_before_and_changes_no_entry(tmp_path: Path)
         assert [undoes for (undoes,) in db.execute("SELECT undoes FROM log ORDER BY id")] == [None] * 3 + [2, 1, 3]
 
 
-def test_csv_comes_back_as_it_went_and_a_second_import_adds_nothing(tmp_path: Path) -> None:
-    out = tmp_path / "decisions.csv"
-    with open_decisions(tmp_path) as log:
-        log.record_all(
-            [relabel(1, "=cmd"), relabel(2, "01"), Choice(4, NAMES[4], "unsure")], who="ada", source="review"
-        )
-        assert log.export_csv(out) == 3
-        before = log.current()
-    text = out.read_text(encoding="utf-8", errors="surrogateescape")
-    assert text.splitlines()[0] == "id,row,filename,decision,label,who,when,source"
-    assert "'=b.png,relabel,'=cmd" in text
-    (tmp_path / "other").mkdir()
-    with open_decisions(tmp_path / "other") as log:
-        assert log.import_csv(out, NAMES, CLASSES) == Imported(new=3, known=0, foreign=0)
-        assert log.import_csv(out, NAMES, CLASSES) == Imported(new=0, known=3, foreign=0)
-        again = log.current()
-    assert {row: (entry.filename, entry.decision, entry.label) for row, entry in again.items()} == {
-        row: (entry.filename, entry.decision, entry.label) for row, entry in before.items()
-    }
-
-
-def test_a_csv_by_hand_needs_only_names_and_decisions(tmp_path: Path) -> None:
-    table = tmp_path / "mine.csv"
-    table.write_text("filename,decision\na/1.png,keep\ntwice.png,drop\nelsewhere.png,drop\n", encoding="utf-8-sig")
-    with open_decisions(tmp_path) as log:
-        assert log.import_csv(table, NAMES, CLASSES) == Imported(new=1, known=0, foreign=2)
-        assert list(log.current()) == [0]
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        ("filename,what\na,b\n", r"mine\.csv has no column 'decision'"),
-        (
-            "filename,decision\na/1.png,keep\ntwice.png,delete\n",
-            r"mine\.csv, line 3: decision 'delete' is unknown; use one of keep, relabel, drop, unsure$",
-        ),
-        (
-            "filename,decision\na/1.png,relabel\n",
-            r"mine\.csv, line 2: decision 'relabel' needs a label; mend that row$",
-        ),
-        (
-            "filename,decision,label\na/1.png,relabel,dgo\n",
-            r"^no class of this run is named 'dgo' \(.*mine\.csv, for a/1\.png\): mend the label, or take new classes "
-            "in with `scanmix import --new-classes`$",
-        ),
-        (
-            "filename,decision\nb.png,keep\nc.png,drop\n",
-            r"mine\.csv names no image of this run \(2 names looked for\): name the run that it is about with --run$",
-        ),
-    ],
-)
-def test_a_wrong_csv_is_refused_whole(tmp_path: Path, content: str, sentence: str) -> None:
-    table = tmp_path / "mine.csv"
-    table.write_text(content)
-    with open_decisions(tmp_path) as log:
-        with pytest.raises(DataError, match=sentence):
-            log.import_csv(table, NAMES, CLASSES)
-        assert log.current() == {}
-
-
 def test_a_person_who_agrees_with_a_tool_has_decided(tmp_path: Path) -> None:
     with open_decisions(tmp_path) as log:
         assert log.add_new([relabel(0)], who="", source="cleanlab") == Imported(new=1, known=0)

@@ -1,0 +1,113 @@
+"""Decisions as a table: out and in again, and in as people write it."""
+
+from pathlib import Path
+
+import pytest
+
+from scanmix_cli.errors import DataError
+from scanmix_cli.report.choices import Choice
+from scanmix_cli.report.decisions import Imported, open_decisions
+
+CLASSES = ["01", "=cmd", "dog"]
+NAMES = ["a/1.png", "=b.png", "c\udcff, d.png", "twice.png", "twice.png"]
+
+
+def relabel(row: int, label: str = "dog") -> Choice:
+    return Choice(row, NAMES[row], "relabel", label)
+
+
+def test_csv_comes_back_as_it_went_and_a_second_import_adds_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "decisions.csv"
+    with open_decisions(tmp_path) as log:
+        log.record_all(
+            [relabel(1, "=cmd"), relabel(2, "01"), Choice(4, NAMES[4], "unsure")], who="ada", source="review"
+        )
+        assert log.export_csv(out) == 3
+        before = log.current()
+    text = out.read_text(encoding="utf-8", errors="surrogateescape")
+    assert text.splitlines()[0] == "id,row,filename,decision,label,who,when,source"
+    assert "'=b.png,relabel,'=cmd" in text
+    (tmp_path / "other").mkdir()
+    with open_decisions(tmp_path / "other") as log:
+        assert log.import_csv(out, NAMES, CLASSES) == Imported(new=3, known=0, foreign=0)
+        assert log.import_csv(out, NAMES, CLASSES) == Imported(new=0, known=3, foreign=0)
+        again = log.current()
+    assert {row: (entry.filename, entry.decision, entry.label) for row, entry in again.items()} == {
+        row: (entry.filename, entry.decision, entry.label) for row, entry in before.items()
+    }
+
+
+def test_a_csv_by_hand_needs_only_names_and_decisions(tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text("filename,decision\na/1.png,keep\ntwice.png,drop\nelsewhere.png,drop\n", encoding="utf-8-sig")
+    with open_decisions(tmp_path) as log:
+        assert log.import_csv(table, NAMES, CLASSES) == Imported(new=1, known=0, foreign=2)
+        assert list(log.current()) == [0]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (
+            "filename,what\na,b\n",
+            r"mine\.csv has no column 'decision'; columns found: filename, what; its header should be id,row,filename,",
+        ),
+        (
+            "filename,decision\na/1.png,keep\ntwice.png,delete\n",
+            r"mine\.csv, row 2: decision 'delete' is unknown; use one of keep, relabel, drop, unsure$",
+        ),
+        (
+            "filename,decision\na/1.png,relabel\n",
+            r"mine\.csv, row 1: decision 'relabel' needs a label; mend that row$",
+        ),
+        (
+            "filename,decision,label\na/1.png,relabel,dgo\n",
+            r"^no class of this run is named 'dgo' \(.*mine\.csv, for a/1\.png\): mend the label, or take new classes "
+            "in with `scanmix import --new-classes`$",
+        ),
+        (
+            "filename,decision\nb.png,keep\nc.png,drop\n",
+            r"mine\.csv names no image of this run \(2 names looked for\): name the run that it is about with --run$",
+        ),
+    ],
+)
+def test_a_wrong_csv_is_refused_whole(tmp_path: Path, content: str, sentence: str) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text(content)
+    with open_decisions(tmp_path) as log:
+        with pytest.raises(DataError, match=sentence):
+            log.import_csv(table, NAMES, CLASSES)
+        assert log.current() == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "encoding"),
+    [
+        ("mine.csv", "filename;decision;label\r\nä/1.png;keep;\r\nb, c.png;relabel;dog\r\n", "utf-8"),
+        ("mine.csv", "filename;decision;label\nä/1.png;keep;\nb, c.png;relabel;dog\n", "cp1252"),
+        ("mine.csv", 'filename,decision,label\nä/1.png,keep,\n"b, c.png",relabel,dog\n', "utf-16"),
+        ("mine.tsv", "filename\tdecision\tlabel\nä/1.png\tkeep\t\nb, c.png\trelabel\tdog\n", "utf-8"),
+        ("mine.csv", "sep=;\nfilename;decision;label\nä/1.png;keep;\nb, c.png;relabel;dog\n;;\n", "utf-8-sig"),
+        ("mine.csv", 'File Name,Decision,Label\nä/1.png,Keep,\n"b, c.png", RELABEL,dog\n', "utf-8"),
+        ("mine.csv", 'label,file_name,decision\n,ä/1.png,keep\ndog,"b, c.png",relabel\n', "utf-8"),
+        ("mine", 'filename,decision,label\nä/1.png,keep,\n"b, c.png",relabel,dog\n', "utf-8"),
+        (
+            "mine.jsonl",
+            '{"filename": "ä/1.png", "decision": "keep"}\n'
+            '{"filename": "b, c.png", "decision": "relabel", "label": "dog", "box": [1, 2]}\n',
+            "utf-8",
+        ),
+    ],
+)
+def test_a_table_is_read_as_data_tables_are(tmp_path: Path, name: str, content: str, encoding: str) -> None:
+    table = tmp_path / name
+    table.write_bytes(content.encode(encoding))
+    with open_decisions(tmp_path) as log:
+        assert log.import_csv(table, ["ä/1.png", "b, c.png"], CLASSES) == Imported(new=2, known=0)
+        assert [(entry.decision, entry.label) for entry in log.standing()] == [("keep", ""), ("relabel", "dog")]
+
+
+def test_a_table_without_decisions_changes_nothing(tmp_path: Path) -> None:
+    with open_decisions(tmp_path) as log:
+        assert log.export_csv(tmp_path / "none.csv") == 0
+        assert log.import_csv(tmp_path / "none.csv", NAMES, CLASSES) == Imported(new=0, known=0)
