@@ -22,7 +22,9 @@ def import_results(
         ),
     ],
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="Run folder (default: the newest run).")] = None,
-    who: Annotated[str | None, typer.Option(metavar="NAME", help="Who decided (default: your user name).")] = None,
+    who: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who decided, where FILE does not say (default: your user name).")
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Let cleanlab's verdicts replace what people decided.")
     ] = False,

@@ -24,7 +24,8 @@ def review(
     ] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
     who: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name kept with each decision (default: the login name).")
+        str | None,
+        typer.Option(metavar="NAME", help="Name kept with decisions that name nobody (default: the login name)."),
     ] = None,
     root: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the data lie now, if they were moved.")
@@ -102,6 +103,8 @@ def _tables(folder: Path, import_file: Path | None, export_file: Path | None, wh
         if import_file is not None:
             done = log.import_csv(import_file, names, read_summary(folder)["classes"], who=who)
             told = f"{counted(done.new, 'new decision')}, {done.known} known already"
+            if done.left:
+                told += f", {done.left} left as people decided"
             if done.foreign:
                 told += f", {counted(done.foreign, 'row')} of no image of this run left out"
             typer.echo(f"{import_file}: {told}", err=True)

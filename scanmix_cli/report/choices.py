@@ -23,13 +23,26 @@ def problem(decision: str, label: str) -> str:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Who decided and where; "" where a table does not say. `entry` is the number of the decision in its log."""
+
+    who: str
+    source: str
+    entry: str = ""
+
+
+@dataclass(frozen=True)
 class Choice:
-    """What is to be done with one row; `label` is the new label of a relabel and "" otherwise."""
+    """What is to be done with one row; `label` is the new label of a relabel and "" otherwise.
+
+    origin: what a table says of it; None where whoever hands the choice over decided.
+    """
 
     row: int
     filename: str
     decision: str
     label: str = ""
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         if wrong := problem(self.decision, self.label):

@@ -11,7 +11,7 @@ from scanmix_cli.data.wording import counted, quoted, shown
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.verdicts import RELABEL
 from scanmix_cli.files import write_text
-from scanmix_cli.report.choices import Choice, RowFinder, problem
+from scanmix_cli.report.choices import Choice, Origin, RowFinder, problem
 from scanmix_cli.report.result_table import column, has_column, image_names
 from scanmix_cli.report.spreadsheet import harmless
 
@@ -37,7 +37,8 @@ def is_decision_table(table: Table) -> bool:
 def read_decision_table(table: Table, filenames: Sequence[str]) -> tuple[list[Choice], int]:
     """The rows' choices, the last one where a row is named twice, and how many rows name no image of the run.
 
-    A column of file names and one of decisions are needed. Raises DataError naming the file and the row.
+    A column of file names and one of decisions are needed; id, who and source tell whose they are. Raises DataError
+    naming the file and the row.
     """
     names = image_names(table)
     if names is None or not has_column(table, "decision"):
@@ -48,8 +49,8 @@ def read_decision_table(table: Table, filenames: Sequence[str]) -> tuple[list[Ch
     rows = RowFinder(filenames)
     choices: dict[int, Choice] = {}
     foreign = 0
-    cells = (names, column(table, "row"), column(table, "decision"), column(table, "label"))
-    for line, (name, number, decision, label) in enumerate(zip(*cells, strict=True), start=1):
+    cells = (column(table, name) for name in ("row", "decision", "label", "who", "source", "id"))
+    for line, (name, number, decision, label, *origin) in enumerate(zip(names, *cells, strict=True), start=1):
         decision = decision.strip().casefold()
         label = label if decision == RELABEL else ""
         if wrong := problem(decision, label):
@@ -58,7 +59,7 @@ def read_decision_table(table: Table, filenames: Sequence[str]) -> tuple[list[Ch
         if row is None:
             foreign += 1
         else:
-            choices[row] = Choice(row, name, decision, label)
+            choices[row] = Choice(row, name, decision, label, Origin(*origin))
     return list(choices.values()), foreign
 
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from scanmix_cli.errors import RunError
-from scanmix_cli.report.choices import TOOLS, Choice
+from scanmix_cli.report.choices import TOOLS, Choice, Origin
 from scanmix_cli.report.decision_entries import (
     COLUMNS,
     SCHEMA,
@@ -171,8 +171,8 @@ class Decisions:
         """Append the decisions of a table as `export_csv` writes it; columns filename and decision are needed.
 
         filenames: the run's, in row order. A row is found by its number if that row has the file name, else by the
-        file name. Decisions that stand already are not repeated, so a second import changes nothing. Raises DataError,
-        for labels too that are neither a class of the run nor a decision that stands.
+        file name. Decisions that stand already are not repeated, so a second import changes nothing; who decided goes
+        along. Raises DataError, for labels too that are neither a class of the run nor a decision that stands.
         """
         table = open_result_table(path, (*filenames, *classes))
         choices, foreign = read_decision_table(table, filenames)
@@ -183,23 +183,24 @@ class Decisions:
     def add_new(self, choices: Sequence[Choice], *, who: str, source: str, over_people: bool = False) -> Imported:
         """Append, in one transaction, those that differ from what stands for their row.
 
-        What a tool says gives way to what a person decided unless `over_people`; a person who agrees with a tool has
-        decided.
+        who, source: of choices that do not say so themselves. What a tool says gives way to what a person decided
+        unless `over_people`; a person who agrees with a tool has decided.
         """
-        when, by_tool = _now(), source in TOOLS
+        when = _now()
 
         def append() -> Imported:
             stand = {entry.row: entry for entry in standing_in(self._db)}
             new = known = left = 0
             for choice in choices:
                 old = stand.get(choice.row)
-                of_person = old is not None and old.source not in TOOLS
+                by = _origin(choice, old, Origin(who, source))
+                of_person, by_tool = old is not None and old.source not in TOOLS, by.source in TOOLS
                 if _same(old, choice) and (of_person or by_tool):
                     known += 1
                 elif by_tool and of_person and not over_people:
                     left += 1
                 else:
-                    self._append(choice, who, when, source)
+                    self._append(choice, by.who, when, by.source)
                     new += 1
             return Imported(new, known, left=left)
 
@@ -248,6 +249,16 @@ def read_current(run: Path) -> dict[int, Decision]:
 
 def _same(old: Decision | None, choice: Choice) -> bool:
     return old is not None and (old.decision, old.label) == (choice.decision, choice.label)
+
+
+def _origin(choice: Choice, old: Decision | None, taken_by: Origin) -> Origin:
+    """Whose choice it is: that of who takes it in where it names nobody, or says something else than its own entry."""
+    said = choice.origin
+    if said is None:
+        return taken_by
+    if old is not None and not _same(old, choice) and said == Origin(old.who, old.source, str(old.id)):
+        return taken_by
+    return Origin(said.who or taken_by.who, said.source or taken_by.source)
 
 
 def _now() -> str:

@@ -126,7 +126,8 @@ class Review:
                 path.write_bytes(content)
                 names = self.queue.report["filename"].tolist()
                 done = self.log.import_csv(path, names, self.queue.classes, who=self.who, source=f"{SOURCE}, csv")
-            return JSONResponse({"new": done.new, "known": done.known, "foreign": done.foreign}, headers=FRESH)
+            counts = {"new": done.new, "known": done.known, "left": done.left, "foreign": done.foreign}
+            return JSONResponse(counts, headers=FRESH)
 
         return await run_in_threadpool(take_in)
 

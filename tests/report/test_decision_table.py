@@ -6,7 +6,7 @@ import pytest
 
 from scanmix_cli.errors import DataError
 from scanmix_cli.report.choices import Choice
-from scanmix_cli.report.decisions import Imported, open_decisions
+from scanmix_cli.report.decisions import Imported, open_decisions, read_current
 
 CLASSES = ["01", "=cmd", "dog"]
 NAMES = ["a/1.png", "=b.png", "c\udcff, d.png", "twice.png", "twice.png"]
@@ -111,3 +111,60 @@ def test_a_table_without_decisions_changes_nothing(tmp_path: Path) -> None:
     with open_decisions(tmp_path) as log:
         assert log.export_csv(tmp_path / "none.csv") == 0
         assert log.import_csv(tmp_path / "none.csv", NAMES, CLASSES) == Imported(new=0, known=0)
+
+
+def decide(folder: Path) -> Path:
+    """Two decisions of people and one of a tool in the run, written as a table."""
+    folder.mkdir(exist_ok=True)
+    with open_decisions(folder) as log:
+        log.record(relabel(0), who="ada", source="review")
+        log.record(Choice(1, NAMES[1], "drop"), who="=eve", source="csv")
+        log.record(relabel(3, "01"), who="root", source="cleanlab")
+        log.export_csv(folder / "decisions.csv")
+    return folder / "decisions.csv"
+
+
+def who_decided(folder: Path) -> dict[int, tuple[str, str, str]]:
+    return {row: (entry.decision, entry.who, entry.source) for row, entry in read_current(folder).items()}
+
+
+def test_a_table_comes_back_into_its_run_as_it_went(tmp_path: Path) -> None:
+    table = decide(tmp_path)
+    with open_decisions(tmp_path) as log:
+        assert log.import_csv(table, NAMES, CLASSES, who="bob") == Imported(new=0, known=3)
+        log.export_csv(tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == table.read_bytes()
+
+
+def test_who_decided_goes_along_into_another_run(tmp_path: Path) -> None:
+    table = decide(tmp_path / "first")
+    nameless = tmp_path / "nameless.csv"
+    nameless.write_text(f"filename,row,decision,who,source\n{NAMES[4]},4,keep,,\n")
+    (tmp_path / "second").mkdir()
+    with open_decisions(tmp_path / "second") as log:
+        assert log.import_csv(table, NAMES, CLASSES, who="bob") == Imported(new=3, known=0)
+        assert log.import_csv(nameless, NAMES, CLASSES, who="bob") == Imported(new=1, known=0)
+    assert who_decided(tmp_path / "second") == {
+        0: ("relabel", "ada", "review"),
+        1: ("drop", "=eve", "csv"),
+        3: ("relabel", "root", "cleanlab"),
+        4: ("keep", "bob", "csv"),
+    }
+
+
+def test_what_is_changed_in_the_table_was_decided_by_who_imports_it(tmp_path: Path) -> None:
+    table = decide(tmp_path)
+    changed = table.read_text().replace("relabel,dog,ada", "keep,,ada").replace("relabel,01,root", "keep,,root")
+    table.write_text(changed)
+    with open_decisions(tmp_path) as log:
+        assert log.import_csv(table, NAMES, CLASSES, who="bob") == Imported(new=2, known=1)
+    assert who_decided(tmp_path) == {0: ("keep", "bob", "csv"), 1: ("drop", "=eve", "csv"), 3: ("keep", "bob", "csv")}
+
+
+def test_what_a_tool_decided_in_a_table_leaves_people_alone(tmp_path: Path) -> None:
+    table = decide(tmp_path / "first")
+    (tmp_path / "second").mkdir()
+    with open_decisions(tmp_path / "second") as log:
+        log.record(Choice(3, NAMES[3], "keep"), who="bob", source="review")
+        assert log.import_csv(table, NAMES, CLASSES, who="bob") == Imported(new=2, known=0, left=1)
+    assert who_decided(tmp_path / "second")[3] == ("keep", "bob", "review")

@@ -28,16 +28,20 @@ def test_decisions_go_from_one_run_to_another_as_a_table(tmp_path: Path, capsys:
         log.record_all(
             [Choice(0, HOSTILE[0], "relabel", CLASSES[3]), Choice(4, HOSTILE[4], "drop")], who="", source="x"
         )
+        log.record(Choice(1, HOSTILE[1], "drop"), who="ada", source="cleanlab")
     table = tmp_path / "decisions.csv"
     assert run_command("--run", first, "--export", table) == 0
-    assert "2 decisions written to" in capsys.readouterr().err
+    assert "3 decisions written to" in capsys.readouterr().err
     with table.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-        assert [line["decision"] for line in csv.DictReader(file)] == ["relabel", "drop"]
+        assert [line["decision"] for line in csv.DictReader(file)] == ["relabel", "drop", "drop"]
+    with open_decisions(second) as log:
+        log.record(Choice(1, HOSTILE[1], "keep"), who="eve", source="review")
     assert run_command("--run", second, "--import", table, "--who", "bob") == 0
-    assert "2 new decisions, 0 known already" in capsys.readouterr().err
+    assert "2 new decisions, 0 known already, 1 left as people decided" in capsys.readouterr().err
     taken = read_current(second)
     assert {row: (entry.decision, entry.label, entry.who) for row, entry in taken.items()} == {
         0: ("relabel", CLASSES[3], "bob"),
+        1: ("keep", "", "eve"),
         4: ("drop", "", "bob"),
     }
 

@@ -216,8 +216,9 @@ function bindMenu() {
     const [file] = byId("file").files;
     byId("file").value = "";
     if (file) inTurn(async () => {
-      const { new: added, known, foreign } = await takeIn(file);
-      const others = `${number(known)} known already, ${number(foreign)} about no image of this run`;
+      const { new: added, known, left, foreign } = await takeIn(file);
+      const kept = left ? `, ${number(left)} left as people decided` : "";
+      const others = `${number(known)} known already${kept}, ${number(foreign)} about no image of this run`;
       toast(`${number(added)} new decisions, ${others}.`);
     });
   });
