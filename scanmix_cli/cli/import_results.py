@@ -17,8 +17,8 @@ def import_results(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="cleanlab's table of issues, Label Studio's JSON, CVAT's XML or zip, or a table with the columns "
-            "filename, decision and label.",
+            help="cleanlab's table of issues, Label Studio's JSON, CVAT's XML or zip, a table with the columns "
+            "filename, decision and label, or a report whose suggestions were edited.",
         ),
     ],
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="Run folder (default: the newest run).")] = None,
@@ -38,13 +38,14 @@ def import_results(
     Example: scanmix import project-1-at-2026-11-28.json
     """
     from scanmix_cli.export.results import read_results
+    from scanmix_cli.report.decided import read_decided_report
     from scanmix_cli.report.decision_table import new_classes, refuse_new_classes
     from scanmix_cli.report.decisions import open_decisions, read_current
-    from scanmix_cli.report.files import read_report, read_summary
+    from scanmix_cli.report.files import read_summary
 
     folder = latest_run() if run is None else resolve_run(run)
     classes = read_summary(folder)["classes"]
-    found = read_results(file, read_report(folder), classes)
+    found = read_results(file, read_decided_report(folder)[0], classes)
     known = {*classes, *(entry.label for entry in read_current(folder).values())}
     if not allow_new:
         refuse_new_classes(file, found.choices, known)
@@ -57,12 +58,15 @@ def import_results(
         f"{done.known} stood already": done.known,
         f"{done.left} left as people decided (add --replace to replace them)": done.left,
         f"{found.foreign} name no image of this run": found.foreign,
+        f"{found.undecided} left to review": found.undecided,
+        f"{found.agreed} kept as the run keeps them": found.agreed,
         f"new to the run: {quoted(new)}": new,
     }
     typer.echo(", ".join(part for part, told in parts.items() if told), err=True)
     if as_json:
         counts = {"new": done.new, "known": done.known, "left": done.left, "foreign": found.foreign}
-        typer.echo(json.dumps({"run": str(folder), "source": found.source, **counts, "new_classes": new}))
+        more = {"undecided": found.undecided, "new_classes": new}
+        typer.echo(json.dumps({"run": str(folder), "source": found.source, **counts, **more}))
 
 
 def _user() -> str:

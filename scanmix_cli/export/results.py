@@ -1,13 +1,11 @@
-"""What other tools found out about a run's images, as decisions: cleanlab, Label Studio, CVAT, or a table of decisions.
+"""What other tools found out about a run's images, as decisions: cleanlab, Label Studio, CVAT, our own tables.
 
-A label that a person gave in Label Studio or CVAT is a decision: keep where it is the given label, else relabel. Of
-cleanlab's table the label issues are taken, relabelled as it predicts; that it found no issue is no decision.
+A label that a person gave in Label Studio or CVAT is a decision: keep where it is the given label, else relabel.
 """
 
 import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -15,33 +13,22 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
-from scanmix_cli.data.decode import VALID
-from scanmix_cli.data.samples import TRAIN
-from scanmix_cli.data.tables import Table
 from scanmix_cli.data.wording import shown
 from scanmix_cli.errors import DataError
-from scanmix_cli.evidence.verdicts import KEEP, RELABEL
 from scanmix_cli.export.finder import ImageFinder
-from scanmix_cli.report.choices import CLEANLAB, UNSURE, Choice
+from scanmix_cli.export.verdict_tables import Results, choice_of, is_report, read_cleanlab, read_report_table
+from scanmix_cli.report.choices import Choice
 from scanmix_cli.report.decision_table import is_decision_table, read_decision_table, require_images
-from scanmix_cli.report.result_table import column, has_column, image_names, open_result_table
+from scanmix_cli.report.result_table import has_column, open_result_table
 
 OURS, LABEL_STUDIO, CVAT = "csv", "labelstudio", "cvat"
 LARGEST = 1 << 30  # bytes that a packed CVAT result may unpack to
 LABEL_KEYS = ("label", "choice", "choices")  # of Label Studio's flat records
 
 
-@dataclass(frozen=True)
-class Results:
-    """Decisions of one file, the last one of each row, and how many entries name no image of the run."""
-
-    source: str
-    choices: list[Choice]
-    foreign: int
-
-
 def read_results(path: Path, report: pd.DataFrame, classes: Sequence[str]) -> Results:
-    """Decisions about the rows of `report` from a result file, whose kind its content tells.
+    """Decisions about the rows of `report`, a run's with decisions in place, from a result file; its content tells
+    which kind it is.
 
     Raises DataError where the file is none of the known kinds, its rows cannot be told apart, or it names no image of
     the run.
@@ -49,7 +36,7 @@ def read_results(path: Path, report: pd.DataFrame, classes: Sequence[str]) -> Re
     if not path.is_file():
         raise DataError(f"{path} is no file; name the result of another tool")
     results = _read(path, report, classes)
-    require_images(path, results.choices, results.foreign)
+    require_images(path, len(results.choices) + results.undecided + results.agreed, results.foreign)
     return results
 
 
@@ -61,16 +48,18 @@ def _read(path: Path, report: pd.DataFrame, classes: Sequence[str]) -> Results:
         return _gathered(CVAT, _cvat(path), finder, report)
     if suffix == ".json":
         tasks = _tasks(path)
-        if not any("decision" in task for task in tasks):
+        if not any("decision" in task or "suggested_action" in task for task in tasks):
             return _gathered(LABEL_STUDIO, _label_studio(path, tasks), finder, report)
     table = open_result_table(path, (*names, *classes))
     if is_decision_table(table):
         return Results(OURS, *read_decision_table(table, names))
+    if is_report(table):
+        return read_report_table(table, finder, report)
     if has_column(table, "is_label_issue"):
-        return _cleanlab(table, finder, report, classes)
+        return read_cleanlab(table, finder, report, classes)
     raise DataError(
-        f"{path} is no result that can be read: needed is cleanlab's table with is_label_issue, Label Studio's JSON, "
-        f"CVAT's XML, or a table with the columns filename and decision; columns found: "
+        f"{path} is no result that can be read: needed is a report, cleanlab's table with is_label_issue, Label "
+        f"Studio's JSON, CVAT's XML, or a table with the columns filename and decision; columns found: "
         f"{', '.join(map(shown, table.columns))}"
     )
 
@@ -88,14 +77,8 @@ def _gathered(source: str, entries: Iterator[Entry], finder: ImageFinder, report
         if row is None:
             foreign += 1
         else:
-            choices[row] = _choice(row, names[row], given[row], label)
+            choices[row] = choice_of(row, names[row], given[row], label)
     return Results(source, list(choices.values()), foreign)
-
-
-def _choice(row: int, filename: str, given: str, label: str | None) -> Choice:
-    if label is None:
-        return Choice(row, filename, UNSURE)
-    return Choice(row, filename, KEEP) if label == given else Choice(row, filename, RELABEL, label)
 
 
 def _cvat(path: Path) -> Iterator[Entry]:
@@ -164,46 +147,3 @@ def _flat(task: Mapping[str, Any]) -> Iterator[Entry]:
 def _named(data: Mapping[str, Any]) -> tuple[Sequence[str], str]:
     address = unquote(str(data.get("image", "")), errors="surrogateescape").split("?d=")[-1]
     return (str(data.get("filename", "")), address), str(data.get("row", ""))
-
-
-def _cleanlab(table: Table, finder: ImageFinder, report: pd.DataFrame, classes: Sequence[str]) -> Results:
-    if not has_column(table, "predicted_label"):
-        raise DataError(
-            f"{table.path} has no column 'predicted_label'; write it with the labels that cleanlab predicts"
-        )
-    names, numbers = image_names(table), column(table, "row")
-    by_order = _rows_by_order(table, report) if names is None else []
-    issues, labels = column(table, "is_label_issue"), column(table, "predicted_label")
-    filenames, given = report["filename"].tolist(), report["given_label"].tolist()
-    choices: dict[int, Choice] = {}
-    foreign = 0
-    for k, (issue, predicted) in enumerate(zip(issues, labels, strict=True)):
-        if issue.strip().casefold() not in ("true", "1"):
-            continue
-        row = by_order[k] if names is None else finder.find((names[k],), numbers[k])
-        if row is None:
-            foreign += 1
-            continue
-        label = _class_name(predicted, classes)
-        choices[row] = _choice(row, filenames[row], "", None if label in ("", given[row]) else label)
-    return Results(CLEANLAB, list(choices.values()), foreign)
-
-
-def _rows_by_order(table: Table, report: pd.DataFrame) -> list[int]:
-    """The row of each line of a table without file names: that of `--to cleanlab`, or all rows of the report."""
-    labelled = (report["split"] == TRAIN) & (report["error_code"] == VALID) & (report["given_label"] != "")
-    exported = [row for row, inside in enumerate(labelled) if inside]
-    for rows in (exported, list(range(len(report)))):
-        if len(rows) == len(table):
-            return rows
-    raise DataError(
-        f"{table.path} has {len(table)} rows and no column 'filename', but the run has {len(exported)} labelled images "
-        f"in {len(report)} rows; add the column"
-    )
-
-
-def _class_name(cell: str, classes: Sequence[str]) -> str:
-    """A class by its name, or by its number as cleanlab counts classes."""
-    if cell not in classes and cell.isdecimal() and int(cell) < len(classes):
-        return classes[int(cell)]
-    return cell

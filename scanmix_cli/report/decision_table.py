@@ -63,8 +63,8 @@ def read_decision_table(table: Table, filenames: Sequence[str]) -> tuple[list[Ch
     return list(choices.values()), foreign
 
 
-def require_images(path: Path, found: Collection[Any], foreign: int) -> None:
-    """DataError where nothing was found and `foreign` names mean no image of the run."""
+def require_images(path: Path, found: int, foreign: int) -> None:
+    """DataError where no name was found and `foreign` ones mean no image of the run."""
     if foreign and not found:
         raise DataError(
             f"{path} names no image of this run ({counted(foreign, 'name')} looked for): "

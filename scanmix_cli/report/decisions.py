@@ -176,7 +176,7 @@ class Decisions:
         """
         table = open_result_table(path, (*filenames, *classes))
         choices, foreign = read_decision_table(table, filenames)
-        require_images(path, choices, foreign)
+        require_images(path, len(choices), foreign)
         refuse_new_classes(path, choices, {*classes, *(entry.label for entry in self.standing())})
         return replace(self.add_new(choices, who=who, source=source), foreign=foreign)
 

@@ -49,7 +49,7 @@ def test_a_round_through_label_studio(own_run: HandoffRun, tmp_path: Path, capsy
     assert told.err == "4 decisions from labelstudio\n"
     assert json.loads(told.out) == {
         "run": str(own_run.folder), "source": "labelstudio", "new": 4, "known": 0, "left": 0, "foreign": 0,
-        "new_classes": [],
+        "undecided": 0, "new_classes": [],
     }  # fmt: skip
     expected = {1: ("keep", ""), 5: ("relabel", "NA"), 9: ("unsure", ""), 12: ("relabel", "=cat")}
     assert decided(own_run) == expected

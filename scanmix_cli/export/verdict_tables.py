@@ -1,0 +1,146 @@
+"""Tables with a verdict about each image, as decisions: cleanlab's, and the report of a run.
+
+Of cleanlab's table the label issues are taken, relabelled as it predicts; that it found no issue is no decision. A
+report may have been edited: what it says to relabel, to drop, or to keep against the run is a decision, review is none.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from scanmix_cli.data.decode import VALID
+from scanmix_cli.data.samples import TRAIN
+from scanmix_cli.data.tables import Table
+from scanmix_cli.data.wording import shown
+from scanmix_cli.errors import DataError
+from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW
+from scanmix_cli.export.finder import ImageFinder
+from scanmix_cli.report.choices import CLEANLAB, UNSURE, Choice
+from scanmix_cli.report.result_table import column, has_column, image_names
+
+REPORT = "report"
+ACTIONS = (KEEP, RELABEL, REVIEW, DROP)
+
+
+@dataclass(frozen=True)
+class Results:
+    """Decisions of one file, the last one of each row, and how many entries are none."""
+
+    source: str
+    choices: list[Choice]
+    foreign: int  # name no image of the run
+    undecided: int = 0  # of a report: still to review
+    agreed: int = 0  # of a report: keep a label that the run keeps
+
+
+def choice_of(row: int, filename: str, given: str, label: str | None) -> Choice:
+    if label is None:
+        return Choice(row, filename, UNSURE)
+    return Choice(row, filename, KEEP) if label == given else Choice(row, filename, RELABEL, label)
+
+
+def is_report(table: Table) -> bool:
+    """Whether its columns are those of a run's report, or of the manifest of an export."""
+    return has_column(table, "suggested_action") and has_column(table, "suggested_label")
+
+
+def read_report_table(table: Table, finder: ImageFinder, report: pd.DataFrame) -> Results:
+    """Decisions from a report that may have been edited; `report` is the run's own, decisions in place."""
+    names = image_names(table)
+    if names is None:
+        raise DataError(f"{table.path} has no column 'filename', by which images are known; write the report anew")
+    given, own_labels, own_actions = (
+        report[name].tolist() for name in ("given_label", "suggested_label", "suggested_action")
+    )
+    rows = _rows_by_label(table, names, finder, report)
+    choices: dict[int, Choice] = {}
+    foreign = undecided = agreed = 0
+    cells = zip(rows, column(table, "suggested_action"), column(table, "suggested_label"), strict=True)
+    for line, (row, action, label) in enumerate(cells, start=1):
+        action = action.strip().casefold()
+        if wrong := _problem(action, label, () if row is None else (given[row], own_labels[row])):
+            raise DataError(f"{table.path}, row {line}: {wrong}")
+        if not action:  # held out, or no picture
+            continue
+        if row is None:
+            foreign += 1
+        elif action == REVIEW:
+            undecided += 1
+        elif action == RELABEL:
+            choices[row] = choice_of(row, report["filename"].iloc[row], given[row], label)
+        elif action == own_actions[row] == KEEP:  # nobody need have looked at it
+            agreed += 1
+        else:
+            choices[row] = Choice(row, report["filename"].iloc[row], action)
+    return Results(REPORT, list(choices.values()), foreign, undecided, agreed)
+
+
+def _problem(action: str, label: str, known: Sequence[str]) -> str:
+    """What is wrong with a row of a report, "" where nothing is; `known`: the row's given and suggested label."""
+    if action not in ("", *ACTIONS):
+        return f"suggested_action '{shown(action)}' is unknown; use one of {', '.join(ACTIONS)}"
+    if action == RELABEL and not label:
+        return "suggested_action 'relabel' needs a label; mend that row"
+    if action in (KEEP, REVIEW) and label and known and label not in known:
+        return (
+            f"suggested_label '{shown(label)}' is new, but suggested_action is still {action}; "
+            "write relabel there, or take the label back"
+        )
+    return ""
+
+
+def _rows_by_label(table: Table, names: Sequence[str], finder: ImageFinder, report: pd.DataFrame) -> list[int | None]:
+    """The row of each line: a file that the data list several times is told by its given label, then by order."""
+    rows = defaultdict(list)
+    for row, key in enumerate(zip(report["filename"], report["given_label"], strict=True)):
+        rows[key].append(row)
+    lines = zip(names, column(table, "given_label"), column(table, "row"), strict=True)
+    return [
+        rows[name, given].pop(0) if rows.get((name, given)) else finder.find((name,), number)
+        for name, given, number in lines
+    ]
+
+
+def read_cleanlab(table: Table, finder: ImageFinder, report: pd.DataFrame, classes: Sequence[str]) -> Results:
+    if not has_column(table, "predicted_label"):
+        raise DataError(
+            f"{table.path} has no column 'predicted_label'; write it with the labels that cleanlab predicts"
+        )
+    names, numbers = image_names(table), column(table, "row")
+    by_order = _rows_by_order(table, report) if names is None else []
+    issues, labels = column(table, "is_label_issue"), column(table, "predicted_label")
+    filenames, given = report["filename"].tolist(), report["given_label"].tolist()
+    choices: dict[int, Choice] = {}
+    foreign = 0
+    for k, (issue, predicted) in enumerate(zip(issues, labels, strict=True)):
+        if issue.strip().casefold() not in ("true", "1"):
+            continue
+        row = by_order[k] if names is None else finder.find((names[k],), numbers[k])
+        if row is None:
+            foreign += 1
+            continue
+        label = _class_name(predicted, classes)
+        choices[row] = choice_of(row, filenames[row], "", None if label in ("", given[row]) else label)
+    return Results(CLEANLAB, list(choices.values()), foreign)
+
+
+def _rows_by_order(table: Table, report: pd.DataFrame) -> list[int]:
+    """The row of each line of a table without file names: that of `--to cleanlab`, or all rows of the report."""
+    labelled = (report["split"] == TRAIN) & (report["error_code"] == VALID) & (report["given_label"] != "")
+    exported = [row for row, inside in enumerate(labelled) if inside]
+    for rows in (exported, list(range(len(report)))):
+        if len(rows) == len(table):
+            return rows
+    raise DataError(
+        f"{table.path} has {len(table)} rows and no column 'filename', but the run has {len(exported)} labelled images "
+        f"in {len(report)} rows; add the column"
+    )
+
+
+def _class_name(cell: str, classes: Sequence[str]) -> str:
+    """A class by its name, or by its number as cleanlab counts classes."""
+    if cell not in classes and cell.isdecimal() and int(cell) < len(classes):
+        return classes[int(cell)]
+    return cell
