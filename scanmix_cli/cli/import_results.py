@@ -48,7 +48,7 @@ def import_results(
     found = read_results(file, read_decided_report(folder)[0], classes)
     known = {*classes, *(entry.label for entry in read_current(folder).values())}
     if not allow_new:
-        refuse_new_classes(file, found.choices, known)
+        refuse_new_classes(file, found.choices, known, folder)
     with open_decisions(folder) as log:
         name = _user() if who is None else who
         done = log.add_new(found.choices, who=name, source=found.source, over_people=replace)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shlex
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -77,11 +78,12 @@ def new_classes(choices: Iterable[Choice], known: Collection[str]) -> list[str]:
     return sorted({choice.label for choice in choices if choice.decision == RELABEL} - set(known))
 
 
-def refuse_new_classes(path: Path, choices: Sequence[Choice], known: Collection[str]) -> None:
+def refuse_new_classes(path: Path, choices: Sequence[Choice], known: Collection[str], run: Path) -> None:
     """DataError naming labels that are not among the known ones: most of them are slips of the pen."""
     if new := new_classes(choices, known):
         image = next(choice.filename for choice in choices if choice.label == new[0])
+        command = shlex.join(["scanmix", "import", str(path), "--run", str(run), "--new-classes"])
         raise DataError(
             f"no class of this run is named {quoted(new)} ({path}, for {shown(image)}): mend the label, or take new "
-            "classes in with `scanmix import --new-classes`"
+            f"classes in with `{command}`"
         )

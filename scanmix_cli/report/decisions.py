@@ -177,7 +177,8 @@ class Decisions:
         table = open_result_table(path, (*filenames, *classes))
         choices, foreign = read_decision_table(table, filenames)
         require_images(path, len(choices), foreign)
-        refuse_new_classes(path, choices, {*classes, *(entry.label for entry in self.standing())})
+        known = {*classes, *(entry.label for entry in self.standing())}
+        refuse_new_classes(path, choices, known, self.path.parent)
         return replace(self.add_new(choices, who=who, source=source), foreign=foreign)
 
     def add_new(self, choices: Sequence[Choice], *, who: str, source: str, over_people: bool = False) -> Imported:

@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from scanmix_cli.data.decode import DecodeError
-from scanmix_cli.errors import ScanmixError
+from scanmix_cli.errors import DataError, ScanmixError
 from scanmix_cli.report.decisions import Decision, Decisions
 from scanmix_cli.review.guard import Guard
 from scanmix_cli.review.pictures import SIZES, OutsideError, Pictures
@@ -125,7 +125,10 @@ class Review:
                 path = Path(folder) / "the file"
                 path.write_bytes(content)
                 names = self.queue.report["filename"].tolist()
-                done = self.log.import_csv(path, names, self.queue.classes, who=self.who, source=f"{SOURCE}, csv")
+                try:
+                    done = self.log.import_csv(path, names, self.queue.classes, who=self.who, source=f"{SOURCE}, csv")
+                except DataError as error:
+                    raise DataError(str(error).replace(str(path), path.name)) from None
             counts = {"new": done.new, "known": done.known, "left": done.left, "foreign": done.foreign}
             return JSONResponse(counts, headers=FRESH)
 

@@ -126,7 +126,7 @@ def test_our_own_csv_comes_in_by_the_same_command(
     assert run("import", table, "--run", own_run.folder) == 2
     assert capsys.readouterr().err == (
         f"scanmix: no class of this run is named '=new' ({table}, for =cat/a b.png): mend the label, or take new "
-        "classes in with `scanmix import --new-classes`\n"
+        f"classes in with `scanmix import {table} --run {own_run.folder} --new-classes`\n"
     )
     assert not (own_run.folder / "decisions.sqlite").exists()
     assert run("import", table, "--run", own_run.folder, "--new-classes", "--json") == 0

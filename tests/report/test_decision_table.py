@@ -63,7 +63,7 @@ def test_a_csv_by_hand_needs_only_names_and_decisions(tmp_path: Path) -> None:
         (
             "filename,decision,label\na/1.png,relabel,dgo\n",
             r"^no class of this run is named 'dgo' \(.*mine\.csv, for a/1\.png\): mend the label, or take new classes "
-            "in with `scanmix import --new-classes`$",
+            r"in with `scanmix import .*mine\.csv --run .* --new-classes`$",
         ),
         (
             "filename,decision\nb.png,keep\nc.png,drop\n",

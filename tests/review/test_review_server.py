@@ -202,6 +202,10 @@ def test_decisions_go_out_as_csv_and_come_in_again(site: Site, tmp_path: Path) -
         stored = second.log.current()
     assert [stored[row].label for row in range(5)] == [CLASSES[row % 4] for row in range(5)]
     assert site.ask("import", b"a,b\n1,2\n")[0] == 400
+    status, sentence = site.ask("import", content.replace(b"relabel,,", b"relabel,new,").replace(b"cat", b"cow"))
+    assert status == 400
+    assert "(the file, for " in sentence.decode()
+    assert f"`scanmix import 'the file' --run {site.run} --new-classes`" in sentence.decode()
 
 
 def test_two_processes_share_the_log(site: Site) -> None:
