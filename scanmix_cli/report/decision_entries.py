@@ -1,5 +1,6 @@
 """The entries of the log of decisions as SQLite holds them: its table, one entry of it, and errors in words."""
 
+import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,8 +64,20 @@ def stored_text(stored: bytes) -> str:
     return stored.decode("utf-8", "surrogateescape")
 
 
-def unusable(path: Path, error: sqlite3.Error) -> ScanmixError:
+def unusable(path: Path, error: sqlite3.Error, *, writing: bool) -> ScanmixError:
     """A disk that refuses is an OperationalError of SQLite; so is a table that is not there, as in another database."""
-    if isinstance(error, sqlite3.OperationalError) and not str(error).startswith("no such"):
-        return RunError(f"the decisions in {path} cannot be reached ({error}): free some space, or try again later")
-    return DataError(f"{path} is damaged ({error}): put a copy of it back, or move it away to go on without decisions")
+    if not isinstance(error, sqlite3.OperationalError) or str(error).startswith("no such"):
+        return DataError(
+            f"{path} is damaged ({error}): put a copy of it back, or move it away to go on without decisions"
+        )
+    if writing and not _may_write(path):
+        return RunError(
+            f"decisions are kept in {path}, which cannot be written: allow writing in that folder, or copy it and name "
+            "the copy with --run"
+        )
+    return RunError(f"the decisions in {path} cannot be reached ({error}): free some space, or try again later")
+
+
+def _may_write(path: Path) -> bool:
+    """Whether the file can be changed, or made, and SQLite can make its own beside it."""
+    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))

@@ -75,9 +75,13 @@ class Decisions:
         try:
             # isolation_level None: transactions are begun by hand, so that a write takes its lock before it reads
             self._db = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
-            self._make_ready()
+            try:
+                self._make_ready()
+            except sqlite3.Error:
+                self._db.close()
+                raise
         except sqlite3.Error as error:
-            raise unusable(path, error) from None
+            raise unusable(path, error, writing=True) from None
 
     def __enter__(self) -> "Decisions":
         return self
@@ -138,7 +142,7 @@ class Decisions:
             try:
                 return standing_in(self._db)
             except sqlite3.Error as error:
-                raise unusable(self.path, error) from None
+                raise unusable(self.path, error, writing=True) from None
 
     def since(self, position: int) -> tuple[int, dict[int, Decision | None]]:
         """The newest entry's number, and what stands now for every row that entries after `position` are about.
@@ -155,7 +159,7 @@ class Decisions:
                 query = f"SELECT {COLUMNS} FROM log WHERE {STANDING} AND row IN ({later}) ORDER BY id"
                 found = [decision_of(entry) for entry in self._db.execute(query, (position,))]
             except sqlite3.Error as error:
-                raise unusable(self.path, error) from None
+                raise unusable(self.path, error, writing=True) from None
         stands: dict[int, Decision | None] = dict.fromkeys(row for (row,) in changed)
         return newest, stands | {decision.row: decision for decision in found}
 
@@ -225,7 +229,7 @@ class Decisions:
                     raise
                 self._db.execute("COMMIT")
             except sqlite3.Error as error:
-                raise unusable(self.path, error) from None
+                raise unusable(self.path, error, writing=True) from None
             return result
 
 
@@ -245,7 +249,7 @@ def read_current(run: Path) -> dict[int, Decision]:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=WAIT_SECONDS)) as db:
             return {decision.row: decision for decision in standing_in(db)}
     except sqlite3.Error as error:
-        raise unusable(path, error) from None
+        raise unusable(path, error, writing=False) from None
 
 
 def _same(old: Decision | None, choice: Choice) -> bool:
