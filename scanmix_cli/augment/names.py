@@ -2,4 +2,4 @@
 
 from typing import Literal
 
-ViewName = Literal["simclr", "moco", "weak", "weak-web", "weak-red", "strong", "test", "mirrored"]
+ViewName = Literal["simclr", "moco", "weak", "weak-web", "weak-red", "medium", "strong", "test", "mirrored"]

@@ -17,7 +17,7 @@ from scanmix_cli.augment.color import JITTER_DRAWS, random_grayscale_, random_ji
 from scanmix_cli.augment.cutout import CUTOUT_DRAWS, random_cutout_
 from scanmix_cli.augment.geometry import BOX_DRAWS, center_crop, random_crop_flip, random_resized_crop_flip
 from scanmix_cli.augment.names import ViewName
-from scanmix_cli.augment.strong import OPERATION_DRAWS, random_operations
+from scanmix_cli.augment.strong import MEDIUM_DRAWS, STRONG_DRAWS, random_operations
 from scanmix_cli.errors import SettingsError
 
 
@@ -43,9 +43,10 @@ def weak_red(images: Tensor, uniforms: Tensor, size: int) -> Tensor:
     return random_resized_crop_flip(images, uniforms, size, 0.08)
 
 
-def strong(images: Tensor, uniforms: Tensor, size: int) -> Tensor:
-    """Flip, random crop without border, four random operations; the view adds cutout after normalisation."""
-    crop, operations = uniforms.split((3, OPERATION_DRAWS))
+def changed(images: Tensor, uniforms: Tensor, size: int) -> Tensor:
+    """Flip, random crop without border, random operations by all numbers but three; the views add cutout after
+    normalisation."""
+    crop, operations = uniforms[:3], uniforms[3:]
     return random_operations(random_crop_flip(images, crop, size), operations)
 
 
@@ -75,7 +76,8 @@ RECIPES: dict[ViewName, Recipe] = {
     "weak": Recipe(weak, 3),
     "weak-web": Recipe(random_crop_flip, 3),
     "weak-red": Recipe(weak_red, BOX_DRAWS + 1, any_size=True),
-    "strong": Recipe(strong, 3 + OPERATION_DRAWS, cutout=True),
+    "medium": Recipe(changed, 3 + MEDIUM_DRAWS, cutout=True),
+    "strong": Recipe(changed, 3 + STRONG_DRAWS, cutout=True),
     "test": Recipe(plain, 0),
     "mirrored": Recipe(mirrored, 0),
 }

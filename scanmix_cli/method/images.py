@@ -17,7 +17,7 @@ from scanmix_cli.method.settings import Normalisation
 from scanmix_cli.method.stored import StoredPixels
 
 EVALUATION_BATCH = {"cpu": 256, "cuda": 2048, "mps": 512}
-COMPILED_VIEWS = ("simclr", "strong")  # over a hundred operations each: as costly as the network at batch 64
+COMPILED_VIEWS = ("simclr", "medium", "strong")  # over a hundred operations each: as costly as the network at batch 64
 SMALL = 64  # pixels of a side, up to which a batch of usual size leaves a part of a GPU idle
 COMPILED_FROM = 20_000  # images; fewer make too few steps to pay for the 15 to 30 seconds of compiling a view
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from scanmix_cli.augment import operations as ops
 from scanmix_cli.augment.operations import apply_operations, random_magnitudes
-from scanmix_cli.augment.strong import OPERATION_DRAWS, random_operations
+from scanmix_cli.augment.strong import STRONG_DRAWS, random_operations
 
 AFFINE = Image.Transform.AFFINE
 
@@ -108,7 +108,7 @@ def test_magnitudes_fill_their_range(operation: int, low: float, high: float) ->
 
 def test_four_operations_apply_in_turn(pictures: Tensor) -> None:
     count = len(pictures)
-    uniforms = torch.rand((OPERATION_DRAWS, count), generator=torch.Generator().manual_seed(3))
+    uniforms = torch.rand((STRONG_DRAWS, count), generator=torch.Generator().manual_seed(3))
     expected = pictures
     for slot in range(4):
         operations = (14 * uniforms[slot : slot + 1]).long()

@@ -100,6 +100,19 @@ def test_strong_view_is_crop_operations_normalize_cutout(pictures: Tensor) -> No
     assert hole.flatten(1).any(1).float().mean() > 0.5
 
 
+def test_medium_view_has_two_of_the_strong_ones_four_operations(pictures: Tensor) -> None:
+    """Where the last two of four operations are the identity, which is the first of them, strong and medium agree."""
+    medium, strong = view("medium"), view("strong")
+    uniforms = torch.rand((medium.draws, len(pictures)), generator=seeded())
+    crop, operations, magnitudes, cutout = uniforms.split((3, 2, 2, 3))
+    nothing = torch.zeros_like(operations)
+    padded = torch.cat([crop, operations, nothing, magnitudes, nothing, cutout])
+    assert len(padded) == strong.draws
+    assert torch.equal(medium.apply(pictures, uniforms), strong.apply(pictures, padded))
+    other = torch.cat([crop, operations, nothing + 0.5, magnitudes, nothing, cutout])
+    assert not torch.equal(medium.apply(pictures, uniforms), strong.apply(pictures, other))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_depends_on_the_host_reading_data(name: str) -> None:
     """Tensors without data: `.item()`, boolean-mask indexing or a shape made from data would raise."""
@@ -109,7 +122,7 @@ def test_nothing_depends_on_the_host_reading_data(name: str) -> None:
         assert current.apply(images, torch.empty((current.draws, 4))).shape == (4, 3, 32, 32)
 
 
-@pytest.mark.parametrize("name", ["simclr", "strong"])
+@pytest.mark.parametrize("name", ["simclr", "medium", "strong"])
 def test_compiles_to_one_graph(name: str, pictures: Tensor) -> None:
     current = view(name)
     uniforms = torch.rand((current.draws, len(pictures)), generator=seeded())
