@@ -13,7 +13,7 @@ import typer
 
 from scanmix_cli.cli import options
 from scanmix_cli.engine.launch import launch, processes, require_gpus
-from scanmix_cli.engine.run_folder import check_free, choose_folder
+from scanmix_cli.engine.run_folder import Stopped, check_free, choose_folder
 from scanmix_cli.errors import Interrupted, SettingsError
 from scanmix_cli.method.settings import LEAST_BATCH, LEAST_SIZE
 from scanmix_cli.report.runs import resolve_run
@@ -187,13 +187,14 @@ def train(
     with joined(request.device) if processes() > 1 else nullcontext():
         folder = from_writer(lambda: choose_folder(out, samples.name))
         writer = is_writer()
-        destination = Destination(folder, overwrite, resume, not no_keep_checkpoints, not no_html)
+        destination = Destination(folder, overwrite, resume, not no_keep_checkpoints, not no_html, numbered=out is None)
         reporter = make_reporter(quiet or not writer, verbose > 0)
         try:
             with stopped_by_request():
                 run = run_training(samples, request, destination, reporter, given)
-        except KeyboardInterrupt:
-            raise Interrupted(interrupted(folder, context.obj or [])) from None
+        except KeyboardInterrupt as stop:
+            begun = stop.folder if isinstance(stop, Stopped) else out if resume else None
+            raise Interrupted(interrupted(begun, context.obj or [])) from None
         finally:
             reporter.close()
     if not writer:
@@ -236,9 +237,9 @@ def go_on(arguments: list[str]) -> str:
     return f"go on with `{resume_command(arguments)}`"
 
 
-def interrupted(folder: Path, arguments: list[str]) -> str:
-    """What to say after Ctrl-C: the command that goes on, built from the one that was given."""
-    if not (folder / "config.toml").is_file():
+def interrupted(folder: Path | None, arguments: list[str]) -> str:
+    """What to say after Ctrl-C: the command that goes on, built from the one that was given; None: no folder yet."""
+    if folder is None or not (folder / "config.toml").is_file():
         return "interrupted before training began; nothing was written"
     named = any(argument.split("=")[0] == "--out" for argument in arguments)
     command = resume_command(arguments if named else [*arguments, "--out", str(folder)])

@@ -3,7 +3,7 @@
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from scanmix_cli.engine.lock import LOCK, check_unlocked, locked
@@ -32,6 +32,14 @@ CONTENTS = {
 _DECISIONS = "decisions.sqlite"  # with the endings of SQLite's own files beside it
 
 
+class Stopped(KeyboardInterrupt):
+    """The user stopped the run that was at work in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+
 def run_that_owns(place: Path) -> Path | None:
     """The run folder among those above `place` that uses this name, or the sub-folder it lies in, for itself."""
     return next((folder for folder in place.parents if _is_own(place, folder) and _is_run(folder)), None)
@@ -53,10 +61,16 @@ def choose_folder(out: Path | None, name: str) -> Path:
     if out is not None:
         return out
     safe = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "run"
-    number = 1
-    while (RUNS / f"{safe}-{number}").exists():
-        number += 1
-    return RUNS / f"{safe}-{number}"
+    folder = RUNS / f"{safe}-1"
+    while folder.exists():
+        folder = _next(folder)
+    return folder
+
+
+def _next(folder: Path) -> Path:
+    """`<name>-<n + 1>` after `<name>-<n>`."""
+    name, _, number = folder.name.rpartition("-")
+    return folder.with_name(f"{name}-{int(number) + 1}")
 
 
 def check_free(folder: Path, overwrite: bool, resume: bool) -> None:
@@ -101,14 +115,16 @@ def _half_written(name: str) -> bool:
 
 
 @contextmanager
-def opened_folder(folder: Path, overwrite: bool, resume: bool) -> Iterator[Path]:
+def opened_folder(folder: Path, overwrite: bool, resume: bool, numbered: bool = False) -> Iterator[Path]:
     """Make the folder and work in it alone; when overwriting, what an earlier run left there goes first.
 
-    Leftovers of a killed run's unfinished writing go in any case. Raises SettingsError as `check_free` does.
+    numbered: the name is that of `choose_folder`; where another run has taken it since, the next free one is made.
+    Leftovers of a killed run's unfinished writing go in any case. Raises SettingsError as `check_free` does, and
+    Stopped where the user stops the run that works there.
     """
     with ExitStack() as stack:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder = _made(folder, numbered)
             stack.enter_context(locked(folder))
             _check_contents(folder, overwrite, resume)
             _clear(folder, overwrite and not resume)
@@ -117,7 +133,22 @@ def opened_folder(folder: Path, overwrite: bool, resume: bool) -> Iterator[Path]
             raise RunError(
                 f"run folder {folder} cannot be made or written to ({reason}); name another one with --out"
             ) from None
-        yield folder
+        try:
+            yield folder
+        except KeyboardInterrupt:
+            raise Stopped(folder) from None
+
+
+def _made(folder: Path, numbered: bool) -> Path:
+    if not numbered:
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with suppress(FileExistsError):
+            folder.mkdir()
+            return folder
+        folder = _next(folder)
 
 
 @contextmanager

@@ -158,7 +158,8 @@ def clean(
         test=_path(test),
     )
     folder = choose_folder(_path(out), samples.name)
-    return Result(train(samples, request, Destination(folder, overwrite), LogReporter()).folder)
+    destination = Destination(folder, overwrite, numbered=out is None)
+    return Result(train(samples, request, destination, LogReporter()).folder)
 
 
 @python_words()

@@ -5,7 +5,7 @@ import platform
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,7 @@ class Destination:
     keep_checkpoints: bool = True
     html: bool = True
     temporary: bool = False  # nobody comes back to it: no pixel cache, and it is not named as the newest run
+    numbered: bool = False  # the name is ours: where another run takes it meanwhile, the next number serves
 
 
 def train(
@@ -102,7 +103,9 @@ def train(
     require_same(
         f"{device_name(compute.device)}, torch {torch.__version__}, scanmix {__version__}", "device or versions"
     )
-    from_writer(lambda: check_free(destination.path, destination.overwrite, destination.resume))
+    asked = (destination.path, destination.overwrite, destination.resume)
+    if not destination.numbered:
+        from_writer(lambda: check_free(*asked))
     load = partial(
         load_pixels,
         samples,
@@ -135,8 +138,10 @@ def train(
             return _noted(Run(destination.path, done), destination)
         if not kept.exists():
             log.message(f"warning: {destination.path} has no checkpoints, so it is trained from the beginning")
-    open_it = partial(opened_folder, destination.path, destination.overwrite, destination.resume)
-    with open_it() if is_writer() else nullcontext(destination.path) as path, disk_told(path):
+    open_it = partial(opened_folder, *asked, destination.numbered)
+    with open_it() if is_writer() else nullcontext(destination.path) as opened, disk_told(opened):
+        path = from_writer(lambda: opened)
+        destination, kept = replace(destination, path=path), path / "checkpoints"
         if is_writer():
             write_toml(path / "config.toml", {"run": to_table(request), "profile": to_table(plan.profile)})
             remember(kept, identity)

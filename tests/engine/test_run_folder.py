@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scanmix_cli.engine.run_folder import check_free, choose_folder, opened_folder, point_latest
+from scanmix_cli.engine.run_folder import Stopped, check_free, choose_folder, opened_folder, point_latest
 from scanmix_cli.errors import RunError, SettingsError
 
 
@@ -110,6 +110,21 @@ def test_a_folder_that_cannot_be_made_is_a_sentence() -> None:
     sentence = r"run folder file/run cannot be made or written to \(Not a directory\); name another one with --out"
     with pytest.raises(RunError, match=sentence), opened(Path("file/run")):
         pass
+
+
+def test_a_number_that_another_run_took_meanwhile_is_passed_over() -> None:
+    folder = choose_folder(None, "pets")
+    with opened(folder), opened_folder(folder, False, False, numbered=True) as second:
+        assert second == Path("scanmix-runs/pets-2")
+        assert second.is_dir()
+        with opened_folder(folder, False, False, numbered=True) as third:
+            assert third == Path("scanmix-runs/pets-3")
+
+
+def test_whoever_stops_a_run_is_told_its_folder() -> None:
+    with pytest.raises(Stopped) as stopped, opened(Path("run")):
+        raise KeyboardInterrupt
+    assert stopped.value.folder == Path("run")
 
 
 def test_latest_names_the_newest_run() -> None:

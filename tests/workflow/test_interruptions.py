@@ -61,6 +61,29 @@ def test_two_processes_on_one_folder(squares: Path, capsys: pytest.CaptureFixtur
     assert not (folder / LOCK).exists()
 
 
+def test_of_two_runs_without_a_name_each_gets_a_folder(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second begins while the first, which chose the same number, still decodes; the first is stopped later on."""
+    runs = Path("scanmix-runs")
+    with monkeypatch.context() as patch:
+        plan = workflow.make_plan
+
+        def second_run(*arguments: Any) -> Any:
+            patch.setattr(workflow, "make_plan", plan)
+            assert run("train", squares, *SHORT, "-q") == 0
+            interrupt(patch)
+            return plan(*arguments)
+
+        patch.setattr(workflow, "make_plan", second_run)
+        assert run("train", squares, *SHORT, "-q") == 130
+    go_on = f"scanmix train {squares} {' '.join(SHORT)} -q --out scanmix-runs/data-2 --resume"
+    assert f"go on with `{go_on}`" in capsys.readouterr().err
+    assert run(*go_on.split()[1:]) == 0
+    assert sorted(path.name for path in runs.iterdir()) == ["data-1", "data-2", "latest"]
+    assert (runs / "latest").read_text(encoding="utf-8") == "data-2\n"
+
+
 def test_a_run_goes_on_with_the_same_or_not_at_all(
     squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
