@@ -7,6 +7,7 @@ from typing import Any
 
 from scanmix_cli.bench.datasets import DATASETS
 from scanmix_cli.bench.noise import RECIPES
+from scanmix_cli.engine.config import SEEDS, limited
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.methods import METHODS
 from scanmix_cli.workflow.request import PROFILES
@@ -51,6 +52,8 @@ class BenchRequest:
 
     def __post_init__(self) -> None:
         """Raises SettingsError for everything that can be seen without reading the data."""
+        limited(self.seed, SEEDS, "options: seed")
+        limited(self.seeds[-1], SEEDS, f"options: the last of {self.repeats} seeds")
         check_target(self.target)
         check_source(self.target, self.source)
         check_methods(self.methods)

@@ -89,7 +89,6 @@ def bench(
     seed: Annotated[
         int,
         typer.Option(
-            min=0,
             metavar="N",
             help="Seed of training; labels are drawn with 123 + N (0: the published ones).",
             rich_help_panel=RUN,

@@ -77,7 +77,7 @@ def train(
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Random seed (default 0).", rich_help_panel=SCHEDULE)
+        int | None, typer.Option(metavar="N", help="Random seed (default 0).", rich_help_panel=SCHEDULE)
     ] = None,
     device: Annotated[
         str | None, typer.Option(metavar="NAME", help="auto, cpu, cuda, cuda:N or mps.", rich_help_panel=MACHINE)

@@ -23,6 +23,15 @@ class Least:
     or_zero: bool = False
 
 
+@dataclass(frozen=True)
+class Between:
+    """Marks a whole number that is `least`, `most` or lies between them."""
+
+    least: int
+    most: int
+
+
+SEEDS = Between(0, 2**32 - 1)  # what NumPy and scikit-learn take
 PositiveInt = typing.Annotated[int, POSITIVE]  # a number of which 0 makes no sense; all others may be 0
 PositiveFloat = typing.Annotated[float, POSITIVE]
 
@@ -69,7 +78,7 @@ def _required(field: dataclasses.Field) -> bool:
 def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
     if typing.get_origin(hint) is typing.Annotated:
         kind, limit = typing.get_args(hint)
-        return _limited(_typed(kind, value, where, base), limit, where)
+        return limited(_typed(kind, value, where, base), limit, where)
     if isinstance(hint, types.UnionType):
         inner = next(part for part in typing.get_args(hint) if part is not type(None))
         return None if value is False and inner is not bool else _typed(inner, value, where, base)
@@ -100,9 +109,12 @@ def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
     return value
 
 
-def _limited(number: Any, limit: Any, where: str) -> Any:
-    """The number, if its limit, POSITIVE or a `Least`, allows it."""
-    if limit == POSITIVE:
+def limited(number: Any, limit: Any, where: str) -> Any:
+    """The number, if its limit, POSITIVE, a `Least` or a `Between`, allows it; else SettingsError."""
+    if isinstance(limit, Between):
+        if not limit.least <= number <= limit.most:
+            raise SettingsError(f"{where} must be from {limit.least} to {limit.most}; got {number!r}")
+    elif limit == POSITIVE:
         if number == 0:
             raise SettingsError(f"{where} must be greater than 0; got {number!r}")
     elif number < limit.number and not (number == 0 and limit.or_zero):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from scanmix_cli.data.pixels import SKIP
-from scanmix_cli.engine.config import Least, from_table
+from scanmix_cli.engine.config import SEEDS, Least, from_table
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.files import read_toml
 from scanmix_cli.method.settings import LEAST_BATCH, LEAST_SIZE, Profile
@@ -29,7 +29,7 @@ class Request:
     pretrain_epochs: int = 0
     time_budget: float = 0.0  # seconds; 0: no limit
     batch_size: Annotated[int, Least(LEAST_BATCH, or_zero=True)] = 0
-    seed: int = 0
+    seed: Annotated[int, SEEDS] = 0
     device: str = "auto"
     precision: str = "auto"
     workers: int = 0

@@ -48,6 +48,9 @@ WRONG = [
     (["cifar10", "--time-budget", "soon"], "--time-budget 'soon' is no duration; write for example 60s, 10m or 1.5h"),
     (["cifar10", "--label-column", "species"], "--label-column goes with a folder or table of your own, not with "
      "cifar10: leave it out"),
+    (["cifar10", "--seed", "4294967296"], "options: seed must be from 0 to 4294967295; got 4294967296"),
+    (["cifar10", "--seed", "4294967294", "--repeats", "3"], "options: the last of 3 seeds must be from 0 to "
+     "4294967295; got 4294967296"),
     (["cifar10", "--device", "tpu9"], "unknown device 'tpu9'; choose one of auto, cpu, cuda, cuda:N, mps"),
 ]  # fmt: skip
 

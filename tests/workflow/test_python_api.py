@@ -43,6 +43,8 @@ def test_api_errors_are_the_sentences_of_the_command_on_arguments(squares: Path)
         scanmix.clean(squares, profile="x")
     with pytest.raises(SettingsError, match=r"^options: unknown key 'epoch'; the nearest known key is 'epochs'$"):
         scanmix.clean(squares, epoch=3)
+    with pytest.raises(SettingsError, match=r"^options: seed must be from 0 to 4294967295; got 4294967296$"):
+        scanmix.clean(squares, seed=2**32)
     with pytest.raises(SettingsError, match=r"^`time_budget` 'soon' is no duration"):
         scanmix.clean(squares, time_budget="soon")
     with pytest.raises(SettingsError, match=r"^`out` data/run lies inside data, where its pictures would be taken for"):

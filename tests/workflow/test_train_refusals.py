@@ -17,6 +17,9 @@ BAD = [
     (["--resume", "--out", "x"], "x holds no run to resume; start it without --resume"),
     (["--resume", "--overwrite"], "--resume and --overwrite exclude each other; leave one out"),
     (["--config", "none.toml"], "configuration none.toml does not exist; check the path given to --config"),
+    (["--seed", "4294967296"], "options: seed must be from 0 to 4294967295; got 4294967296"),
+    (["--seed", str(2**64)], f"options: seed must be from 0 to 4294967295; got {2**64}"),
+    (["--seed", "-1"], "options: seed must not be negative; got -1"),
     (
         ["--backbone", "resnet18"],
         "unknown backbone 'resnet18' (nearest: resnet18-cifar): choose one of small, resnet18-cifar, "
@@ -100,6 +103,7 @@ def test_a_run_does_not_go_into_the_data(squares: Path, capsys: pytest.CaptureFi
             "[profile.contrastive]\nbatch_size = 1\n",
             "bad.toml: profile: contrastive: batch_size must be 2 or more; got 1",
         ),
+        ("[run]\nseed = 4294967296\n", "bad.toml: run: seed must be from 0 to 4294967295; got 4294967296"),
         ("[run]\nimage_size = 3\n", "bad.toml: run: image_size must be 8 or more (0: chosen for you); got 3"),
         ("[run]\nbatch_size = 1\n", "bad.toml: run: batch_size must be 2 or more (0: chosen for you); got 1"),
         ("[ran]\n", "bad.toml: unknown table 'ran'; the known ones are 'run' and 'profile'"),
