@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from scanmix_cli.bench import noise
 from scanmix_cli.bench.cells import CellKey, CellStore, settings_digest
@@ -28,7 +27,7 @@ from scanmix_cli.engine.progress import Reporter
 from scanmix_cli.errors import RunError
 from scanmix_cli.files import write_file
 from scanmix_cli.method.settings import Profile
-from scanmix_cli.workflow.train import device_name
+from scanmix_cli.workflow.shortage import memory_told
 
 CEILING = "cross-entropy"  # the method that `--clean-ceiling` trains on the clean labels
 
@@ -113,13 +112,9 @@ def run_cell(bench: Bench, given: NoisyLabels, method: str, seed: int) -> dict[s
             return finished
         bench.reporter.message(f"{method}, seed {seed}, on {given.stem(clean)}")
         run = MethodRun(data, given, bench.profile, method, seed, request.time_budget, bench.compute, bench.reporter)
-        try:
+        go_on = "finished cells are kept: go on with the same command on another --device or without this method"
+        with memory_told(bench.compute.device, lambda: f"at {method}, seed {seed}; {go_on}"):
             cell = run_method(run, _encoder(bench, method, seed), bench.store, key)
-        except torch.OutOfMemoryError:
-            raise RunError(
-                f"{device_name(bench.compute.device)} ran out of memory at {method}, seed {seed}; finished cells are "
-                "kept: go on with the same command on another --device or without this method"
-            ) from None
         cell |= {"profile": bench.profile.name, "command": request.command, "images": data.files}
         bench.store.save(key, cell)
     publish(bench)

@@ -2,6 +2,7 @@
 
 import torch
 
+from scanmix_cli.data.wording import counted
 from scanmix_cli.workflow.plan import Plan
 
 
@@ -35,4 +36,4 @@ def device_name(device: torch.device) -> str:
     """`NVIDIA H100 80GB HBM3` or `cpu, 2 threads`."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    return f"cpu, {torch.get_num_threads()} threads" if device.type == "cpu" else device.type
+    return f"cpu, {counted(torch.get_num_threads(), 'thread')}" if device.type == "cpu" else device.type

@@ -28,7 +28,6 @@ from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import Compute, choose_compute
 from scanmix_cli.engine.identity import check_same, fingerprint, flat, remember
 from scanmix_cli.engine.parallel import from_writer, is_writer, require_same, world, writer_first
-from scanmix_cli.engine.parts import is_out_of_memory
 from scanmix_cli.engine.progress import Logged, Reporter, Silent
 from scanmix_cli.engine.run_folder import check_free, disk_told, opened_folder, point_latest
 from scanmix_cli.errors import RunError
@@ -53,6 +52,7 @@ from scanmix_cli.workflow.outlook import describe_plan, device_name
 from scanmix_cli.workflow.plan import Plan, check_names, make_plan
 from scanmix_cli.workflow.request import Given, Request
 from scanmix_cli.workflow.reviewed import TrainingLabels, given_labels, read_reviewed
+from scanmix_cli.workflow.shortage import memory_told, smaller
 from scanmix_cli.workflow.still import RowsOf
 from scanmix_cli.workflow.weights import choose_outside, load_encoder, weights_digest
 
@@ -117,17 +117,19 @@ def train(
     labels = given_labels(samples)
     if request.reviewed:
         samples, labels = read_reviewed(Path(request.reviewed), samples)
-    pixels = writer_first(lambda: load(SCAN_SIZE))
-    require_readable(samples, pixels)
-    facts = facts_of(samples, pixels)
-    if given is None:
-        request, measured = decide_weights(request, samples, pixels, facts, compute, log)
-        if measured:
-            log.message(measured)
-    spent = time.monotonic() - began
-    plan = from_writer(lambda: make_plan(request, facts, compute, given, destination.resume, spent))
-    if plan.profile.weights:  # what is wrong with them is said before there is a folder
-        writer_first(lambda: load_encoder(choose_outside(plan.profile.weights, plan.profile.backbone)))
+    less = smaller(compute.device)
+    with memory_told(compute.device, lambda: f"before training began; {less}"):
+        pixels = writer_first(lambda: load(SCAN_SIZE))
+        require_readable(samples, pixels)
+        facts = facts_of(samples, pixels)
+        if given is None:
+            request, measured = decide_weights(request, samples, pixels, facts, compute, log)
+            if measured:
+                log.message(measured)
+        spent = time.monotonic() - began
+        plan = from_writer(lambda: make_plan(request, facts, compute, given, destination.resume, spent))
+        if plan.profile.weights:  # what is wrong with them is said before there is a folder
+            writer_first(lambda: load_encoder(choose_outside(plan.profile.weights, plan.profile.backbone)))
     identity = identity_of(samples, labels, pixels, plan.profile, request.seed, compute)
     kept = destination.path / "checkpoints"
     if destination.resume:
@@ -151,7 +153,8 @@ def train(
             log.message(f"warning: {warning}")
         log.message(describe_plan(plan))
         if plan.profile.stored_size != SCAN_SIZE:
-            larger = writer_first(lambda: load(plan.profile.stored_size))
+            with memory_told(compute.device, lambda: f"while images were read; {less}, with --overwrite"):
+                larger = writer_first(lambda: load(plan.profile.stored_size))
             require_same_rows(samples, pixels.rows, larger.rows)
             pixels = larger
         decoding = time.monotonic() - began
@@ -165,7 +168,8 @@ def train(
             path / "metrics.csv" if is_writer() else None,
             plan.profile.epoch_images,
         )
-        with _kept_at_the_end(context), closing(log):
+        told = memory_told(compute.device, lambda: f"in {context.place}; {less}, with --overwrite")
+        with told, _kept_at_the_end(context), closing(log):
             trained = learn(samples, labels, pixels, plan.profile, context)
             seconds = {"decoding": decoding, **context.seconds, "total": time.monotonic() - began}
             timings = {stage: round(value, 3) for stage, value in seconds.items()}
@@ -204,18 +208,13 @@ def identity_of(
 
 @contextmanager
 def _kept_at_the_end(context: Context) -> Iterator[None]:
-    """Keep what was done so far, whatever ends the run; a shortage of memory becomes a RunError."""
+    """Keep what was done so far, whatever ends the run."""
     try:
         yield
-    except BaseException as error:
+    except BaseException:
         with suppress(RunError, OSError):  # a full disk is what the first error tells of
             context.save_progress()
-        if not is_out_of_memory(error):
-            raise
-        raise RunError(
-            f"{device_name(context.device)} ran out of memory in {context.place}; "
-            "use a smaller --batch-size or --image-size, or --device cpu, with --overwrite"
-        ) from None
+        raise
 
 
 def conclude(

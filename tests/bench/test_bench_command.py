@@ -184,11 +184,12 @@ def test_ctrl_c_gives_the_command_that_goes_on(
     assert run(asked, capsys) == (130, "", sentence)
 
 
+@pytest.mark.parametrize("shortage", [torch.OutOfMemoryError(), MemoryError()])
 def test_out_of_memory_says_where_and_how_to_go_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, shortage: Exception
 ) -> None:
     def full(*_: object) -> None:
-        raise torch.OutOfMemoryError
+        raise shortage
 
     monkeypatch.setattr(runner, "run_method", full)
     data = write_folder(tmp_path / "own", per_class=2, held_out=1)

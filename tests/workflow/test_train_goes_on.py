@@ -2,10 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from command_run import SHORT, run
+
+from scanmix_cli.data.pixels import SCAN_SIZE, Pixels, load_pixels
+from scanmix_cli.data.samples import Samples
 
 
 def test_a_resumed_finished_run_writes_the_same_report(squares: Path) -> None:
@@ -59,6 +63,45 @@ def test_a_failed_run_says_where_and_how_to_go_on(
     monkeypatch.setattr("scanmix_cli.method.belief_step.BeliefStep.step", fail)
     assert run("train", squares, "--out", "run", *SHORT) == 3
     assert sentence in capsys.readouterr().err
+
+
+SHORTAGES = [
+    MemoryError("Unable to allocate 2.73 TiB for an array"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp:118] err == 0. DefaultCPUAllocator: can't allocate memory"),
+]
+
+
+@pytest.mark.parametrize("shortage", SHORTAGES)
+@pytest.mark.parametrize("where", ["decide_weights", "make_plan"])
+def test_a_shortage_of_memory_before_training_is_a_sentence(
+    squares: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+    shortage: Exception,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise shortage
+
+    monkeypatch.setattr(f"scanmix_cli.workflow.train.{where}", fail)
+    assert run("train", squares, "--out", "run", *SHORT) == 3
+    sentence = "ran out of memory before training began; use a smaller --batch-size or --image-size\n"
+    assert capsys.readouterr().err.endswith(sentence)
+    assert not Path("run").exists()
+
+
+def test_a_shortage_of_memory_while_images_are_read_is_a_sentence(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_at_another_size(samples: Samples, size: int, **rest: Any) -> Pixels:
+        if size != SCAN_SIZE:
+            raise SHORTAGES[0]
+        return load_pixels(samples, size, **rest)
+
+    monkeypatch.setattr("scanmix_cli.workflow.train.load_pixels", fail_at_another_size)
+    assert run("train", squares, "--out", "run", "--image-size", "40", *SHORT) == 3
+    sentence = "while images were read; use a smaller --batch-size or --image-size, with --overwrite\n"
+    assert capsys.readouterr().err.endswith(sentence)
 
 
 def test_a_finished_run_without_checkpoints_is_not_trained_again(
