@@ -3,10 +3,12 @@
 The modules of the sub-commands import what takes long (pandas, SciPy, PyTorch) only when they are called.
 """
 
+import errno
 import os
 import sys
 import time
 import traceback
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -26,6 +28,7 @@ from scanmix_cli.engine.launch import GRACE, processes, report_comes_from_elsewh
 from scanmix_cli.errors import PeerLost, RunError, ScanmixError, SettingsError
 from scanmix_cli.version import __version__
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of a write that names no file: standard output's
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -76,11 +79,14 @@ def main(arguments: list[str] | None = None) -> None:
         _stop(str(error), error.exit_code, given)
     except KeyboardInterrupt:
         _stop("interrupted", 130, given)
-    except BrokenPipeError:
-        # the reader of our output is gone; keep Python from complaining when it flushes at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader of our output has seen enough
+        _let_go_of_output()
         sys.exit(0)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            _let_go_of_output()
+            sentence = f"what was to be printed cannot be written ({error.strerror}); make room or send it elsewhere"
+            _stop(sentence, RunError.exit_code, given)
         reason = " ".join(str(error).split()) or "no further message"
         advice = "run `scanmix -v -v ...` for the details and report it"
         _stop(f"unexpected {type(error).__name__} ({reason}); {advice}", RunError.exit_code, given)
@@ -95,6 +101,16 @@ def _run(arguments: list[str]) -> int:
             return error.exit_code
         commands = typer.main.get_group(app).commands
         raise SettingsError(usage_sentence(error.format_message(), arguments, commands)) from None
+    except SystemExit as stop:  # of a broken pipe Typer and Rich make exit code 1, which means --fail-on here
+        if isinstance(stop.__context__, BrokenPipeError):
+            raise stop.__context__ from None
+        raise
+
+
+def _let_go_of_output() -> None:
+    """Keep Python from complaining when it flushes what cannot be written at exit."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _stop(sentence: str, code: int, arguments: list[str]) -> NoReturn:

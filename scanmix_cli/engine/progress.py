@@ -12,6 +12,16 @@ HEADLINES = ("loss", "loss_x", "noise_estimate", "test_accuracy")  # what a pers
 PLAIN_SECONDS = 5.0  # plain lines come at most this often within a stage
 
 
+class Screen(Console):
+    """Standard error. Where whoever read it is gone, the run goes on unseen: Rich would end it."""
+
+    def __init__(self) -> None:
+        super().__init__(stderr=True)
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+
+
 class Reporter(Protocol):
     """Told of images read, of every stage and every finished epoch of it, and of what a person should read."""
 
@@ -172,7 +182,7 @@ def make_reporter(quiet: bool, verbose: bool = False) -> Reporter:
     """On stderr: a live bar on a terminal, plain lines elsewhere, a line for every epoch when verbose, or nothing."""
     if quiet:
         return Silent()
-    console = Console(stderr=True)
+    console = Screen()
     if verbose:
         return Plain(console, verbose=True)
     return Live(console) if console.is_terminal else Plain(console)

@@ -1,0 +1,59 @@
+"""Standard output and standard error that nobody reads to the end, or that hold no more."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with `photos` of two classes."""
+    for number in range(12):
+        path = tmp_path / "photos" / f"class {number % 2}" / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pixels = np.random.default_rng(number).integers(0, 256, (16, 16, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(path)
+    return tmp_path
+
+
+def scanmix(*arguments: object, folder: Path, **streams: Any) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "scanmix_cli", *map(str, arguments)]
+    return subprocess.run(command, text=True, env=environment, cwd=folder, check=False, **streams)
+
+
+def closed_pipe() -> int:
+    """The end to write to of a pipe that nobody reads any more."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["train", "--help"], ["check", "photos"], ["check", "photos", "--json"]]
+)
+def test_a_reader_that_has_seen_enough_is_no_failure(folder: Path, arguments: list[str]) -> None:
+    done = scanmix(*arguments, folder=folder, stdout=closed_pipe(), stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_full_disk_under_the_output_is_a_sentence(folder: Path, options: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = scanmix("check", "photos", *options, folder=folder, stdout=full, stderr=subprocess.PIPE)
+    sentence = "what was to be printed cannot be written (No space left on device); make room or send it elsewhere"
+    assert (done.returncode, done.stderr) == (3, f"scanmix: {sentence}\n")
+
+
+def test_a_run_whose_progress_nobody_reads_goes_on(folder: Path) -> None:
+    short = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "--no-html", "-v"]
+    done = scanmix("train", "photos", "--out", "run", *short, folder=folder, stderr=closed_pipe())
+    assert done.returncode == 0
+    assert (folder / "run" / "summary.json").exists()
