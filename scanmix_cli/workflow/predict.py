@@ -101,7 +101,8 @@ def prediction_table(names: Sequence[str], classes: Sequence[str], found: Output
         result["predicted_label" if place == 0 else f"label{suffix}"] = label
         result[f"probability{suffix}"] = value
     result["error_code"] = found.error_codes
-    return pd.DataFrame(result)
+    # typed one by one: pandas would make UTF-8 of all text, and the bytes of a file name may be none
+    return pd.DataFrame({name: pd.Series(cells, dtype=cells.dtype) for name, cells in result.items()})
 
 
 def unreadable(predictions: pd.DataFrame) -> int:

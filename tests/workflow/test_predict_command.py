@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,14 @@ def run(*arguments: object) -> int:
     with pytest.raises(SystemExit) as stopped:
         main(["predict", *(str(argument) for argument in arguments), "--device", "cpu"])
     return int(stopped.value.code or 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system takes UTF-8 names only")
+def test_a_file_name_that_is_no_utf_8_comes_out_as_it_went_in(place: Path) -> None:
+    name = b"new/deep/bad\xff.png".decode("utf-8", "surrogateescape")
+    (place / "new" / "deep" / "a b.png").rename(place / name)
+    assert run("run", "new/deep", "--out", "p.csv") == 0
+    assert b"\nnew/deep/bad\xff.png," in (place / "p.csv").read_bytes()
 
 
 def test_a_folder_and_files_in_the_order_given(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
