@@ -15,6 +15,7 @@ from scanmix_cli.bench import scores
 from scanmix_cli.bench.cells import CELLS
 from scanmix_cli.bench.compare import comparable
 from scanmix_cli.files import write_file
+from scanmix_cli.report.quiet import quiet
 
 FOLDER = "plots"
 CLEAN, NOISY = "#2a7fba", "#d1495b"  # right and wrong labels
@@ -153,7 +154,8 @@ def _legend(axes: Any) -> None:
 
 def _figure(title: str, width: float = 6.0, height: float = 4.0, columns: int = 1) -> tuple[Any, list[Any]]:
     """A figure and its panels side by side."""
-    from matplotlib.figure import Figure  # slow to import; without pyplot there is no global state
+    with quiet("matplotlib"):
+        from matplotlib.figure import Figure  # slow to import; without pyplot there is no global state
 
     figure = Figure(figsize=(width if columns == 1 else 4.5 * columns, height), layout="constrained")
     figure.suptitle(title, fontsize="medium")

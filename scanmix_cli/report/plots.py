@@ -8,11 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import rc_context
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, MaxNLocator
 from sklearn.mixture import GaussianMixture
 
 from scanmix_cli.files import write_bytes
@@ -21,6 +16,14 @@ from scanmix_cli.report.page.embedding import map_rows
 from scanmix_cli.report.page.run_data import RunData, is_issue
 from scanmix_cli.report.page.sections import SHOWN_CLASSES, class_bars, off_diagonal
 from scanmix_cli.report.page.words import shown
+from scanmix_cli.report.quiet import quiet
+
+with quiet("matplotlib"):  # it tells of a cache folder that cannot be written and of fonts that it lists
+    from matplotlib import rc_context
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+    from matplotlib.ticker import FixedLocator, MaxNLocator
 
 FOLDER = "plots"
 BINS = 48

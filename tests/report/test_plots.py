@@ -1,6 +1,9 @@
 """The plots as files, and as parts of the page."""
 
+import os
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +30,18 @@ def test_every_plot_as_png_and_svg(tmp_path: Path) -> None:
             ElementTree.fromstring(path.read_bytes())
     text = (tmp_path / "plots" / "classes.svg").read_text(encoding="utf-8")
     assert "&lt;script&gt;hit('class')&lt;/" in text
+
+
+@pytest.mark.parametrize(
+    "drawing", ["import scanmix_cli.report.plots", "from scanmix_cli.bench.plots import _figure; _figure('')"]
+)
+def test_a_cache_folder_that_cannot_be_written_is_no_news(tmp_path: Path, drawing: str) -> None:
+    place = tmp_path / "file"
+    place.touch()
+    environment = {name: value for name, value in os.environ.items() if name != "MPLCONFIGDIR"}
+    environment |= {"XDG_CACHE_HOME": str(place), "XDG_CONFIG_HOME": str(place)}
+    done = subprocess.run([sys.executable, "-c", drawing], env=environment, check=True, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_the_same_run_gives_the_same_svg() -> None:
