@@ -25,10 +25,10 @@ from scanmix_cli.cli.train import train
 from scanmix_cli.cli.usage import UsageError, usage_sentence
 from scanmix_cli.data.wording import printable
 from scanmix_cli.engine.launch import GRACE, processes, report_comes_from_elsewhere
-from scanmix_cli.errors import PeerLost, RunError, ScanmixError, SettingsError
+from scanmix_cli.errors import DataError, PeerLost, RunError, ScanmixError, SettingsError
 from scanmix_cli.version import __version__
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of a write that names no file: standard output's
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -83,10 +83,9 @@ def main(arguments: list[str] | None = None) -> None:
         _let_go_of_output()
         sys.exit(0)
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+        if told := _refused_by_the_system(error):
             _let_go_of_output()
-            sentence = f"what was to be printed cannot be written ({error.strerror}); make room or send it elsewhere"
-            _stop(sentence, RunError.exit_code, given)
+            _stop(str(told), told.exit_code, given)
         reason = " ".join(str(error).split()) or "no further message"
         advice = "run `scanmix -v -v ...` for the details and report it"
         _stop(f"unexpected {type(error).__name__} ({reason}); {advice}", RunError.exit_code, given)
@@ -105,6 +104,17 @@ def _run(arguments: list[str]) -> int:
         if isinstance(stop.__context__, BrokenPipeError):
             raise stop.__context__ from None
         raise
+
+
+def _refused_by_the_system(error: Exception) -> ScanmixError | None:
+    """The sentence for a file that cannot be used, or for a standard output that holds no more: its errors name no
+    file; None for what may be a defect of ours."""
+    if isinstance(error, OSError) and error.filename is not None:
+        name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+        return DataError(f"{name} cannot be read or written ({error.strerror}); check the path and its permissions")
+    if isinstance(error, OSError) and error.errno in FULL:
+        return RunError(f"what was to be printed cannot be written ({error.strerror}); make room or send it elsewhere")
+    return None
 
 
 def _let_go_of_output() -> None:

@@ -1,6 +1,7 @@
 """`scanmix report`: the suspects of a run."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,7 +80,9 @@ def report(
         if rows.empty:
             any_issue = whole["is_label_issue"].fillna(False).any()
             nothing = "No row fits the choice" if any_issue else "No label is called an issue"
-            typer.echo(f"{nothing}; `scanmix report --top 20` shows the 20 most suspect rows.", err=True)
+            named = [] if run is None else ["--run", str(run)]
+            command = shlex.join(["scanmix", "report", *named, "--top", "20"])
+            typer.echo(f"{nothing}; `{command}` shows the 20 most suspect rows.", err=True)
             return
         _show(rows, SCREEN if limited else len(rows), image_paths(folder, whole, summary))
         if review_budget is not None or min_precision is not None:

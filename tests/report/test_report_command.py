@@ -9,7 +9,9 @@ import typer
 from report_run import CLASSES, Run, write_run
 from typer.testing import CliRunner, Result
 
+from scanmix_cli.cli.app import main
 from scanmix_cli.cli.report import report
+from scanmix_cli.engine.run_folder import point_latest
 from scanmix_cli.errors import DataError, SettingsError
 from scanmix_cli.report.choices import Choice
 from scanmix_cli.report.decisions import open_decisions
@@ -55,16 +57,36 @@ def test_a_choice_by_expectation_says_what_to_expect(run_dir: Path, choice: tupl
 def test_no_suspects_are_said_on_stderr(run_dir: Path) -> None:
     result = invoke("--run", run_dir, "--threshold", "1")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "No row fits the choice; `scanmix report --top 20` shows the 20 most suspect rows.\n"
+    again = f"scanmix report --run {run_dir} --top 20"
+    assert result.stderr == f"No row fits the choice; `{again}` shows the 20 most suspect rows.\n"
 
 
-def test_a_run_without_suspects_says_so(run_dir: Path) -> None:
+def test_a_run_without_suspects_says_so(run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = run_dir / "report.csv"
     report.write_bytes(report.read_bytes().replace(b",True,", b",False,"))
     assert not read_report(run_dir)["is_label_issue"].any()
     result = invoke("--run", run_dir)
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "No label is called an issue; `scanmix report --top 20` shows the 20 most suspect rows.\n"
+    again = f"scanmix report --run {run_dir} --top 20"
+    assert result.stderr == f"No label is called an issue; `{again}` shows the 20 most suspect rows.\n"
+    monkeypatch.chdir(run_dir.parent)
+    point_latest(run_dir)
+    newest = "No label is called an issue; `scanmix report --top 20` shows the 20 most suspect rows.\n"
+    assert invoke().stderr == newest
+
+
+def test_a_report_that_may_not_be_read_is_a_sentence(
+    run_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("pandas.read_csv", refuse)
+    with pytest.raises(SystemExit) as stopped:
+        main(["report", "--run", str(run_dir)])
+    assert stopped.value.code == 2
+    sentence = f"{run_dir}/report.csv cannot be read or written (Permission denied); check the path and its permissions"
+    assert capsys.readouterr() == ("", f"scanmix: {sentence}\n")
 
 
 def test_json_is_one_object_and_nothing_else(run_dir: Path) -> None:
