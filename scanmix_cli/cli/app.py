@@ -21,6 +21,7 @@ from scanmix_cli.cli.options import VerboseOption
 from scanmix_cli.cli.predict import predict
 from scanmix_cli.cli.report import report
 from scanmix_cli.cli.review import review
+from scanmix_cli.cli.screen import forget_senseless_width
 from scanmix_cli.cli.train import train
 from scanmix_cli.cli.usage import UsageError, usage_sentence
 from scanmix_cli.data.wording import printable
@@ -71,6 +72,7 @@ def root(
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the command; exits with the codes of the interface."""
     given = sys.argv[1:] if arguments is None else arguments
+    forget_senseless_width()
     try:
         sys.exit(_run(given))
     except ScanmixError as error:

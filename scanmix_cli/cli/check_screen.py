@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from scanmix_cli.cli.screen import screen
 from scanmix_cli.data.copies import Copies
 from scanmix_cli.data.overview import ClassCount, Overview, Spread
 from scanmix_cli.data.samples import TRAIN
@@ -23,7 +24,7 @@ _INDENT = 12  # values stand below each other behind their names
 
 def show(found: Overview, plan: dict[str, Any] | None) -> None:
     """Print on standard output: counts, classes, sizes, bad files, copies, warnings, what `train` would do."""
-    console = Console(highlight=False)
+    console = screen()
     for name, value in _head(found):
         _print(console, name, value)
     console.print(_classes(found.classes, console))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from scanmix_cli.cli import options
+from scanmix_cli.cli.screen import screen
 from scanmix_cli.data.wording import counted
 from scanmix_cli.report.runs import latest_run, resolve_run
 
@@ -107,12 +108,11 @@ def _answer(folder: Path, out: Path | None, rows: "pd.DataFrame", summary: dict[
 
 
 def _show(rows: "pd.DataFrame", limit: int, paths: list[str]) -> None:
-    from rich.console import Console
     from rich.text import Text
 
     from scanmix_cli.report.terminal import pairs_table, suspects_table
 
-    console = Console()
+    console = screen()
     console.print(suspects_table(rows.head(limit), console, paths))
     pairs = pairs_table(rows, console)
     if pairs.row_count > 1:

@@ -22,8 +22,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def scanmix(*arguments: object, folder: Path, **streams: Any) -> "subprocess.CompletedProcess[str]":
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
+def scanmix(
+    *arguments: object, folder: Path, variables: dict[str, str] | None = None, **streams: Any
+) -> "subprocess.CompletedProcess[str]":
+    others = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | (variables or {})
+    environment = {**others, "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "scanmix_cli", *map(str, arguments)]
     return subprocess.run(command, text=True, env=environment, cwd=folder, check=False, **streams)
 
@@ -41,6 +44,23 @@ def closed_pipe() -> int:
 def test_a_reader_that_has_seen_enough_is_no_failure(folder: Path, arguments: list[str]) -> None:
     done = scanmix(*arguments, folder=folder, stdout=closed_pipe(), stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("columns", ["0", "wide", "²"])
+@pytest.mark.parametrize("arguments", [["--help"], ["check", "photos"]])
+def test_a_terminal_of_no_width_is_taken_for_an_unknown_one(folder: Path, arguments: list[str], columns: str) -> None:
+    expected, shown = (
+        scanmix(*arguments, folder=folder, variables=variables, capture_output=True)
+        for variables in ({}, {"COLUMNS": columns})
+    )
+    assert len(expected.stdout.splitlines()) > 5
+    head = expected.stdout.splitlines()[:8]  # further down are seconds
+    assert (shown.returncode, shown.stdout.splitlines()[:8]) == (0, head)
+
+
+def test_names_stay_on_a_narrow_terminal(folder: Path) -> None:
+    shown = scanmix("check", "photos", folder=folder, variables={"COLUMNS": "20"}, capture_output=True)
+    assert "\n class 0  " in shown.stdout
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
