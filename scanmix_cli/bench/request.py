@@ -8,6 +8,7 @@ from typing import Any
 from scanmix_cli.bench.datasets import DATASETS
 from scanmix_cli.bench.noise import RECIPES
 from scanmix_cli.engine.config import SEEDS, limited
+from scanmix_cli.engine.run_folder import is_run
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.methods import METHODS
 from scanmix_cli.workflow.request import PROFILES
@@ -54,6 +55,7 @@ class BenchRequest:
         """Raises SettingsError for everything that can be seen without reading the data."""
         limited(self.seed, SEEDS, "options: seed")
         limited(self.seeds[-1], SEEDS, f"options: the last of {self.repeats} seeds")
+        check_out(self.out)
         check_target(self.target)
         check_source(self.target, self.source)
         check_methods(self.methods)
@@ -74,6 +76,8 @@ class BenchRequest:
         if not 0 <= self.rate <= 1:
             raise SettingsError(f"noise rate {self.rate:g} is outside 0 to 1: give a share such as 0.4")
         if self.nominal_rate != self.rate:
+            if self.kind == "none":
+                raise SettingsError("--noise none takes the labels as they are: leave --rate out")
             noise = self.kind or self.target
             raise SettingsError(f"{noise} labels are taken as they are and have no rate to choose: leave --rate out")
 
@@ -97,6 +101,14 @@ class BenchRequest:
     @property
     def seeds(self) -> range:
         return range(self.seed, self.seed + self.repeats)
+
+
+def check_out(out: Path) -> None:
+    """A folder, there or not, that is no run of `train`: the two would mix."""
+    if out.is_file():
+        raise SettingsError(f"--out {out} is a file: name a folder")
+    if is_run(out):
+        raise SettingsError(f"--out {out} is the folder of a run of `scanmix train`: name another one")
 
 
 def check_target(target: str) -> None:

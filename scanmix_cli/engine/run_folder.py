@@ -42,7 +42,7 @@ class Stopped(KeyboardInterrupt):
 
 def run_that_owns(place: Path) -> Path | None:
     """The run folder among those above `place` that uses this name, or the sub-folder it lies in, for itself."""
-    return next((folder for folder in place.parents if _is_own(place, folder) and _is_run(folder)), None)
+    return next((folder for folder in place.parents if _is_own(place, folder) and is_run(folder)), None)
 
 
 def _is_own(place: Path, folder: Path) -> bool:
@@ -50,8 +50,8 @@ def _is_own(place: Path, folder: Path) -> bool:
     return name in CONTENTS or name == LOCK or name.startswith(_DECISIONS)
 
 
-def _is_run(folder: Path) -> bool:
-    """Finished or begun; a folder of the user's may hold one file with such a name."""
+def is_run(folder: Path) -> bool:
+    """Whether it holds a run, finished or begun; a folder of the user's may hold one file with such a name."""
     signs = (("summary.json", "report.csv"), ("config.toml", "checkpoints"))
     return any(all((folder / name).exists() for name in pair) for pair in signs)
 

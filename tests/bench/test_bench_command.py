@@ -35,6 +35,7 @@ WRONG = [
      "rate to choose: leave --rate out"),
     (["clothing1m", "--rate", "0.4"], "clothing1m labels are taken as they are and have no rate to choose: leave "
      "--rate out"),
+    (["cifar10", "--noise", "none", "--rate", "0.4"], "--noise none takes the labels as they are: leave --rate out"),
     (["cifar10", "--recipe", "mine"], "unknown noise recipe 'mine': choose one of dividemix, scanmix, exact"),
     (["cifar10", "--recipe", "exact", "--noise", "asym"], "the recipe exact goes with --noise sym only: leave "
      "--recipe out"),
@@ -155,6 +156,20 @@ def test_the_results_folder_is_named_by_the_data(
     monkeypatch.chdir(tmp_path / "here")
     Path("cifar10").symlink_to("own")  # where a known data set lies does not change its name
     assert default_folder(name) == Path("scanmix-runs") / folder
+
+
+def test_results_do_not_go_into_a_run_or_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = str(write_folder(tmp_path / "own", per_class=2, held_out=1))
+    Path("run/checkpoints").mkdir(parents=True)
+    Path("run/config.toml").touch()
+    told = "scanmix: --out run is the folder of a run of `scanmix train`: name another one\n"
+    assert run([data, "--out", "run"], capsys) == (2, "", told)
+    told = "scanmix: --out run/config.toml is a file: name a folder\n"
+    assert run([data, "--out", "run/config.toml"], capsys) == (2, "", told)
+    assert sorted(path.name for path in Path("run").iterdir()) == ["checkpoints", "config.toml"]
 
 
 def test_nothing_to_resume(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
