@@ -9,7 +9,6 @@ import typer
 
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted, printable
-from scanmix_cli.files import write_text
 from scanmix_cli.report.runs import resolve_run
 
 
@@ -17,7 +16,9 @@ def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a finished run.")],
     images: Annotated[list[Path], typer.Argument(metavar="IMAGES...", help="Image files, or folders of them.")],
     top_k: Annotated[int, typer.Option(min=1, metavar="K", help="Classes to give for each image.")] = 1,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV file instead of printing.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write to a file: .csv .jsonl .json .parquet.")
+    ] = None,
     device: Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda, cuda:N or mps.")] = "auto",
     network: Annotated[
         str, typer.Option(metavar="both|1|2", help="The ensemble of the networks, or one of them.")
@@ -31,7 +32,7 @@ def predict(
 
     Example: scanmix predict scanmix-runs/demo photo.jpg more-photos/
     """
-    from scanmix_cli.report.export import records
+    from scanmix_cli.report.export import TABLES, check_extension, records, write_table
     from scanmix_cli.report.spreadsheet import csv_text
     from scanmix_cli.workflow.outputs import check_file, make_room, trained_on
     from scanmix_cli.workflow.predict import predict as run_prediction  # imports PyTorch
@@ -39,11 +40,12 @@ def predict(
 
     if out is not None:
         check_file(out, [*images, *trained_on(resolve_run(run))])
+        check_extension(out, TABLES)
     table = run_prediction(run, images, top_k=top_k, device=device, network=network, views=views)
     bad = unreadable(table)
     if out is not None:
         make_room(out)
-        write_text(out, csv_text(table))
+        write_table(table, out)
         typer.echo(f"{counted(len(table), 'row')} written to {out}", err=True)
     if as_json:
         typer.echo(json.dumps({"run": str(run), "predictions": records(table)}))

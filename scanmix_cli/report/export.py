@@ -19,19 +19,26 @@ DECIMALS = 6
 def export(rows: pd.DataFrame, path: Path, write_page: Callable[[Path], None]) -> None:
     """Write the rows; `write_page` makes the HTML page. Raises SettingsError for an unknown extension."""
     check_extension(path)
-    extension = path.suffix.lower()
-    if extension == ".html":
+    if path.suffix.lower() == ".html":
         write_page(path)
-    elif extension == ".parquet":
+    else:
+        write_table(rows, path)
+
+
+def write_table(rows: pd.DataFrame, path: Path) -> None:
+    """Write the rows in the format of the extension, one of TABLES or `.md`."""
+    extension = path.suffix.lower()
+    if extension == ".parquet":
         write_bytes(path, _parquet(rows))
     else:
         write_text(path, _TEXTS[extension](rows))
 
 
-def check_extension(path: Path) -> None:
-    """SettingsError naming the known extensions where the file's is none of them."""
-    if path.suffix.lower() not in EXTENSIONS:
-        raise SettingsError(f"--out {path} has no known extension: use one of {', '.join(EXTENSIONS)}")
+def check_extension(path: Path, known: Sequence[str] | None = None) -> None:
+    """SettingsError naming the known extensions, by default all, where the file's is none of them."""
+    allowed = EXTENSIONS if known is None else known
+    if path.suffix.lower() not in allowed:
+        raise SettingsError(f"--out {path} has no known extension: use one of {', '.join(allowed)}")
 
 
 def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
@@ -96,4 +103,5 @@ _TEXTS: dict[str, Callable[[pd.DataFrame], str]] = {
     ".json": _json,
     ".md": _markdown,
 }
-EXTENSIONS: Sequence[str] = (".csv", ".jsonl", ".json", ".parquet", ".html", ".md")
+TABLES: Sequence[str] = (".csv", ".jsonl", ".json", ".parquet")  # with all columns
+EXTENSIONS: Sequence[str] = (*TABLES, ".html", ".md")

@@ -48,6 +48,21 @@ def run(*arguments: object) -> int:
     return int(stopped.value.code or 0)
 
 
+def test_the_name_of_the_file_says_its_format(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("run", "new", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["predictions"]
+    for name in ("p.json", "p.jsonl", "p.parquet", "p.CSV"):
+        assert run("run", "new", "--out", name) == 0
+    assert json.loads(Path("p.json").read_text()) == rows
+    assert [json.loads(line) for line in Path("p.jsonl").read_text().splitlines()] == rows
+    assert pd.read_parquet("p.parquet")["filename"].tolist() == [row["filename"] for row in rows]
+    assert Path("p.CSV").read_text().startswith("filename,predicted_label,")
+    capsys.readouterr()
+    assert run("run", "new", "--out", "p.html") == 2
+    told = "scanmix: --out p.html has no known extension: use one of .csv, .jsonl, .json, .parquet\n"
+    assert capsys.readouterr().err == told
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the system takes UTF-8 names only")
 def test_a_file_name_that_is_no_utf_8_comes_out_as_it_went_in(place: Path) -> None:
     name = b"new/deep/bad\xff.png".decode("utf-8", "surrogateescape")
