@@ -74,7 +74,8 @@ def build_report(
     for name, values in _verdict_columns(verdicts, classes).items():
         columns[name] = _spread(name, values, train_rows, rows)
     for name, values in _duplicate_columns(duplicates, near).items():
-        columns[name] = _spread(name, values, np.arange(len(values)), rows)
+        looked = pixels.rows if len(values) else pixels.rows[:0]  # nobody can look at an unreadable image
+        columns[name] = _spread(name, values[looked], looked, rows)
     columns = {name: columns[name] for name in REPORT_COLUMNS}
     for name, shown in names_beside(REPORT_COLUMNS, samples.extra_columns).items():
         columns[shown] = _as_text(samples.table[name])

@@ -71,6 +71,8 @@ def test_duplicates_are_blank_unless_somebody_looked(run: Run) -> None:
     sets = np.full(len(ROWS), -1)
     sets[[0, 8]] = 0
     looked = build_report(run.samples, run.pixels, run.verdicts, run.train_rows, duplicates=sets)
-    assert np.flatnonzero(looked["is_exact_duplicate_issue"]).tolist() == [0, 8]
+    flags = looked["is_exact_duplicate_issue"]
+    assert np.flatnonzero(flags.fillna(False)).tolist() == [0, 8]
+    assert flags[flags.isna()].index.tolist() == np.flatnonzero(looked["error_code"] != "VALID").tolist()
     assert looked.loc[[0, 8], "duplicate_set"].tolist() == [0, 0]
     assert looked["duplicate_set"].notna().sum() == 2
