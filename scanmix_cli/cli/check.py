@@ -112,15 +112,17 @@ def _plan(facts: "DataFacts") -> dict[str, Any]:
 
     compute = choose_compute()
     plan = make_plan(Request(), facts, compute)
+    device = device_name(compute.device)
     measured = f"; before that it measures whether the weights {PACKAGED} see them better"
     return {
         "profile": plan.profile.name,
         "backbone": plan.profile.backbone,
         "image_size": plan.profile.image_size,
-        "device": device_name(compute.device),
+        "device": device,
         "seconds": {stage: round(seconds, 1) for stage, seconds in (plan.seconds | {"rest": plan.rest}).items()},
         "total_seconds": round(plan.total, 1),
-        "description": describe_plan(plan) + (measured if is_measured(Request(), facts, compute) else ""),
+        "description": f"{describe_plan(plan)} on {device}"
+        + (measured if is_measured(Request(), facts, compute) else ""),
     }
 
 

@@ -39,7 +39,7 @@ def show(found: Overview, plan: dict[str, Any] | None) -> None:
     for warning in found.warnings:
         _print(console, "warning", warning, "yellow")
     if plan is not None:
-        _print(console, "train", f"{plan['description']} on {plan['device']}")
+        _print(console, "train", plan["description"])
 
 
 def _print(console: Console, name: str, value: str, style: str = "") -> None:

@@ -5,7 +5,7 @@ import pytest
 from scanmix_cli.cli.app import main
 from scanmix_cli.cli.usage import usage_sentence
 
-TOO_SMALL = "invalid value for '--{}': Input should be greater than or equal to 1; see `scanmix {} --help`"
+TOO_SMALL = "invalid value for '--{}': 1 or more is needed; see `scanmix {} --help`"
 BAD = [
     (["train", "photos", "--epochs", "0"], TOO_SMALL.format("epochs", "train")),
     (["review", "--top", "0"], TOO_SMALL.format("top", "review")),
@@ -13,8 +13,19 @@ BAD = [
     (["report", "--review-budget", "0"], TOO_SMALL.format("review-budget", "report")),
     (
         ["report", "--top", "x"],
-        "invalid value for '--top': Input should be a valid integer, unable to parse string as an integer; "
-        "see `scanmix report --help`",
+        "invalid value for '--top': a whole number is needed; see `scanmix report --help`",
+    ),
+    (
+        ["report", "--threshold", "x"],
+        "invalid value for '--threshold': a number is needed; see `scanmix report --help`",
+    ),
+    (
+        ["predict", "run", "x", "--views", "11"],
+        "invalid value for '--views': 10 or less is needed; see `scanmix predict --help`",
+    ),
+    (
+        ["train", "photos", "--truncated", "x"],
+        "invalid value for '--truncated': 'x' is not one of 'skip', 'use'; see `scanmix train --help`",
     ),
     (
         ["-v", "train", "photos", "--profil", "fast"],

@@ -46,6 +46,13 @@ def test_screen_shows_counts_classes_bad_files_copies_and_warnings(troubled: Pat
     )
 
 
+def test_the_seconds_stand_beside_the_device_that_they_are_for(troubled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanmix_cli.workflow.measured.is_measured", lambda *_: True)
+    seconds = r"; about \d+ (s|min) on cpu, (1 thread|\d+ threads)"
+    last = run(troubled).stdout.splitlines()[-1]
+    assert re.search(rf"{seconds}; before that it measures whether the weights \S+ see them better$", last)
+
+
 def test_json_is_one_object_and_nothing_else(troubled: Path) -> None:
     result = run(troubled, "--json")
     assert result.exit_code == 0
