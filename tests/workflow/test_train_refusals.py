@@ -90,13 +90,13 @@ def test_a_run_does_not_go_into_the_data(squares: Path, capsys: pytest.CaptureFi
         ),
         (
             "[profile.beliefs]\nview = 'zzz'\n",
-            "bad.toml: profile: beliefs: view must be one of simclr, moco, weak, weak-web, weak-red, strong, test, "
-            "mirrored; got 'zzz'",
+            "bad.toml: profile: beliefs: view must be one of simclr, moco, weak, weak-web, weak-red, medium, strong, "
+            "test, mirrored; got 'zzz'",
         ),
         (
             "[profile.mixmatch]\nguess_view = 'zzz'\n",
-            "bad.toml: profile: mixmatch: guess_view must be one of simclr, moco, weak, weak-web, weak-red, strong, "
-            "test, mirrored, ''; got 'zzz'",
+            "bad.toml: profile: mixmatch: guess_view must be one of simclr, moco, weak, weak-web, weak-red, medium, "
+            "strong, test, mirrored, ''; got 'zzz'",
         ),
         ("[profile]\nimage_size = 3\n", "bad.toml: profile: image_size must be 8 or more; got 3"),
         (
