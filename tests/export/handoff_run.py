@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 import torch
 from PIL import Image
 from scanmix_cli.models.network import ScanMixNet
 from scanmix_cli.models.registry import build_backbone
 
+from scanmix_cli.cli.app import main
 from scanmix_cli.files import write_text
+from scanmix_cli.report.decisions import read_current
 from scanmix_cli.report.spreadsheet import csv_text
 from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typed_table
 from scanmix_cli.workflow.classifier import Classifier, save_classifier
@@ -94,6 +97,18 @@ def write_images(folder: Path) -> None:
         elif row.code == VALID:
             picture = Image.fromarray(rng.integers(0, 256, (24, 32, 3), dtype=np.uint8))
             picture.save(path, "JPEG" if path.suffix == ".jpg" else "PNG")
+
+
+def run(*arguments: object) -> int:
+    """The exit code of the command."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    return int(stopped.value.code or 0)
+
+
+def decided(run: HandoffRun) -> dict[int, tuple[str, str]]:
+    """Decision and label that stand, by row."""
+    return {row: (entry.decision, entry.label) for row, entry in read_current(run.folder).items()}
 
 
 def report_table() -> pd.DataFrame:

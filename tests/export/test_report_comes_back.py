@@ -5,24 +5,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from handoff_run import CLASSES, HandoffRun, report_table
+from handoff_run import CLASSES, HandoffRun, decided, report_table, run
 
-from scanmix_cli.cli.app import main
 from scanmix_cli.errors import DataError
 from scanmix_cli.export.results import read_results
 from scanmix_cli.report.decisions import read_current
 from scanmix_cli.report.spreadsheet import csv_text
 from scanmix_cli.workflow.handoff import export_run
-
-
-def run(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(argument) for argument in arguments])
-    return int(stopped.value.code or 0)
-
-
-def decided(run: HandoffRun) -> dict[int, tuple[str, str]]:
-    return {row: (entry.decision, entry.label) for row, entry in read_current(run.folder).items()}
 
 
 def edited(path: Path, *changes: tuple[int, str, str]) -> Path:
