@@ -151,7 +151,7 @@ class BeliefSettings:
     final_rate_share: float = 0.02  # cosine schedule
     momentum: float = 0.9
     weight_decay: float = 5e-4
-    view: ViewName = "strong"
+    view: ViewName = "medium"
     alpha: float = 1.0  # MixUp of images drawn together; 0: none
     temperature: PositiveFloat = 0.5  # sharpens what is trained towards; 1: as it is believed
     networks: Literal[1, 2] = 2  # two teach each other, one itself

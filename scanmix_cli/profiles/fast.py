@@ -75,7 +75,6 @@ CPU = replace(
         epochs=24,
         batch_size=32,
         learning_rate=0.03,
-        view="medium",
         networks=1,
         floor=0.01,
         humble=True,
