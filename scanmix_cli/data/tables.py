@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from scanmix_cli.data.text import decode_text, sniff_separator
+from scanmix_cli.data.text import Text, decode_text, sniff_separator
 from scanmix_cli.data.wording import shown, valid
 from scanmix_cli.errors import DataError
 
@@ -62,9 +62,20 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+@dataclass(frozen=True)
+class _Dialect:
+    """How a text table is to be read, as far as anybody said so."""
+
+    known: Collection[str]  # column names that help to find the separator
+    sep: str | None = None
+    encoding: str | None = None
+    keep_stray: bool = False  # as `decode_text` has it
+    has_options: bool = True  # whether --sep and --encoding are there to be advised
+
+
 def read_table(path: Path, *, sep: str | None, encoding: str | None, known: Collection[str]) -> Table:
     """Read a table by its suffix; `known` are column names that help to find the separator."""
-    table = _read(path, sep, encoding, known, keep_stray=False)
+    table = _read(path, _Dialect(known, sep, encoding))
     if table is None:
         raise DataError(
             f"{path} is neither a folder nor a table; tables end in .csv, .tsv, .txt, .jsonl, .json or .parquet"
@@ -90,47 +101,58 @@ def one_object(path: Path) -> DataError:
 
 def read_result_table(path: Path, *, known: Collection[str], keep_stray: bool = False) -> Table:
     """As `read_table`, but CSV where the suffix says nothing, and a table may have no rows; `keep_stray` as
-    `decode_text` has it."""
-    table = _read(path, None, None, known, keep_stray)
-    return _read_csv(path, None, None, known, keep_stray) if table is None else table
+    `decode_text` has it. Errors advise no options: what reads such tables has none for them."""
+    dialect = _Dialect(known, keep_stray=keep_stray, has_options=False)
+    table = _read(path, dialect)
+    return _read_csv(path, dialect) if table is None else table
 
 
-def _read(path: Path, sep: str | None, encoding: str | None, known: Collection[str], keep_stray: bool) -> Table | None:
+def _read(path: Path, dialect: _Dialect) -> Table | None:
     """The table at `path`, None where its suffix is no table's."""
     suffix = path.suffix.casefold()
     if suffix in PARQUET_SUFFIXES:
         return _read_parquet(path)
     if suffix in JSON_SUFFIXES:
-        return _read_json(path, encoding)
+        return _read_json(path, dialect)
     if suffix in TEXT_SUFFIXES:
-        return _read_csv(path, sep, encoding, known, keep_stray)
+        return _read_csv(path, dialect)
     if suffix in _SPREADSHEETS:
         raise DataError(f"{path} is a spreadsheet; save its sheet as CSV and give that file")
     return None
 
 
-def _read_csv(path: Path, sep: str | None, encoding: str | None, known: Collection[str], keep_stray: bool) -> Table:
-    text = decode_text(path, encoding, keep_stray)
-    content = text.content
+def _read_csv(path: Path, dialect: _Dialect) -> Table:
+    text = _decoded(path, dialect)
+    content, sep = text.content, dialect.sep
     if content[:4].casefold() == "sep=" and content[5:6] in ("\n", "\r"):  # the first line Excel writes on request
         sep = sep or content[4]
         content = content[5:].lstrip("\r\n")
     sep = "\t" if sep == "\\t" else sep
-    separator = sep or sniff_separator(content, known, "\t" if path.suffix.casefold() == ".tsv" else ",")
+    separator = sep or sniff_separator(content, dialect.known, "\t" if path.suffix.casefold() == ".tsv" else ",")
     if len(separator) != 1 or separator in '"\r\n':
         raise DataError(f"--sep needs one character between cells, not '{separator}'; a tab is written \\t")
-    return Table(path, _parse(path, content, separator), list(text.warnings))
+    advice = f"quote cells that contain '{separator}'"
+    if dialect.has_options:
+        advice += " or name the separator with --sep"
+    return Table(path, _parse(path, content, separator, advice), list(text.warnings))
 
 
-def _parse(path: Path, content: str, separator: str) -> dict[str, list[Any]]:
-    """Columns by name; rows without any text at the end, as spreadsheets append them, are left out."""
+def _decoded(path: Path, dialect: _Dialect) -> Text:
+    return decode_text(path, dialect.encoding, keep_stray=dialect.keep_stray, has_option=dialect.has_options)
+
+
+def _parse(path: Path, content: str, separator: str, advice: str) -> dict[str, list[Any]]:
+    """Columns by name; rows without any text at the end, as spreadsheets append them, are left out.
+
+    advice: what helps where a row has too many cells.
+    """
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(content, newline=""), delimiter=separator, strict=True)
     try:
         header = _header(next((row for row in reader if row), []))
         columns: list[list[Any]] = [[] for _ in header]
         filled = _without_blank_end(row for row in reader if row)
-        rows = (_regular(path, reader.line_num, row, len(header), separator) for row in filled)
+        rows = (_regular(path, reader.line_num, row, len(header), advice) for row in filled)
         while chunk := list(islice(rows, _CHUNK)):
             for column, cells in zip(columns, zip(*chunk, strict=True), strict=True):
                 column += cells
@@ -153,15 +175,12 @@ def _without_blank_end(rows: Iterator[list[str]]) -> Iterator[list[str]]:
             blank.append(row)
 
 
-def _regular(path: Path, line: int, row: list[str], width: int, separator: str) -> list[str]:
+def _regular(path: Path, line: int, row: list[str], width: int, advice: str) -> list[str]:
     """The row padded to the width of the header; raises DataError where it has more cells with text."""
     if len(row) == width:
         return row
     if any(row[width:]):
-        raise DataError(
-            f"{path}, line {line}, has {len(row)} cells where the header has {width}; "
-            f"quote cells that contain '{separator}' or name the separator with --sep"
-        )
+        raise DataError(f"{path}, line {line}, has {len(row)} cells where the header has {width}; {advice}")
     return row[:width] + [""] * (width - len(row))
 
 
@@ -179,8 +198,8 @@ def _header(row: list[str]) -> list[str]:
     return names
 
 
-def _read_json(path: Path, encoding: str | None) -> Table:
-    text = decode_text(path, encoding)
+def _read_json(path: Path, dialect: _Dialect) -> Table:
+    text = _decoded(path, dialect)
     content = text.content
     if content.lstrip()[:1] == "[":
         records = _load(path, 1, content)

@@ -39,29 +39,31 @@ def has_stray_bytes(text: str) -> bool:
     return _STRAY.search(text) is not None
 
 
-def decode_text(table: Path, encoding: str | None, keep_stray: bool = False) -> Text:
+def decode_text(table: Path, encoding: str | None, *, keep_stray: bool = False, has_option: bool = True) -> Text:
     """Read `table` in `encoding`, or in the one its first bytes tell; raises DataError where no encoding fits.
 
-    `keep_stray`: bytes that are no UTF-8 stay as they are in any case.
+    `keep_stray`: bytes that are no UTF-8 stay as they are in any case; `has_option`: whether errors may advise
+    --encoding.
     """
     try:
         data = table.read_bytes()
     except OSError as error:
         raise DataError(f"{table} cannot be read ({error.strerror}); check the path and its permissions") from None
+    advice = "name its encoding with --encoding" if has_option else "save it as UTF-8"
     if encoding is not None:
-        return Text(_decode(table, data, encoding))
+        return Text(_decode(table, data, encoding, advice))
     for bom, name in _BOMS:
         if data.startswith(bom):
-            return Text(_decode(table, data, name))
+            return Text(_decode(table, data, name, advice))
     if utf16 := _utf16_without_bom(data):
-        return Text(_decode(table, data, utf16))
+        return Text(_decode(table, data, utf16, advice))
     try:
         return Text(data.decode("utf-8"))
     except UnicodeDecodeError:
-        return _guess(table, data, keep_stray)
+        return _guess(table, data, keep_stray, advice)
 
 
-def _guess(table: Path, data: bytes, keep_stray: bool) -> Text:
+def _guess(table: Path, data: bytes, keep_stray: bool, advice: str) -> Text:
     """UTF-8 with some stray bytes, which stay as they are, where it has more characters than those; else Western."""
     text = data.decode("utf-8", "surrogateescape")
     stray = len(_STRAY.findall(text))
@@ -70,12 +72,12 @@ def _guess(table: Path, data: bytes, keep_stray: bool) -> Text:
     try:
         text = data.decode(_WESTERN)
     except UnicodeDecodeError:
-        raise DataError(f"{table} is not UTF-8 text; name its encoding with --encoding") from None
+        raise DataError(f"{table} is not UTF-8 text; {advice}") from None
     said = f"{table.name} is not UTF-8 and was read as {_WESTERN}; if names look wrong, give --encoding."
     return Text(text, (said,))
 
 
-def _decode(table: Path, data: bytes, encoding: str) -> str:
+def _decode(table: Path, data: bytes, encoding: str, advice: str) -> str:
     try:
         return data.decode(encoding).removeprefix("\ufeff")
     except LookupError:
@@ -84,7 +86,7 @@ def _decode(table: Path, data: bytes, encoding: str) -> str:
         ) from None
     except UnicodeError as error:  # codecs such as punycode name no byte
         place = f" (byte {error.start})" if isinstance(error, UnicodeDecodeError) else ""
-        raise DataError(f"{table} is not {encoding} text{place}; name its encoding with --encoding") from None
+        raise DataError(f"{table} is not {encoding} text{place}; {advice}") from None
 
 
 def _utf16_without_bom(data: bytes) -> str | None:

@@ -49,6 +49,12 @@ def test_a_csv_by_hand_needs_only_names_and_decisions(tmp_path: Path) -> None:
     ("content", "sentence"),
     [
         (
+            "filename,decision\na/1.png,relabel,dog\n",
+            r"mine\.csv, line 2, has 3 cells where the header has 2; quote cells that contain ','$",
+        ),
+        (b"\xff\xfef", r"mine\.csv is not utf-16 text \(byte 2\); save it as UTF-8$"),
+        (b"filename,decision\n\x81,keep\n", r"mine\.csv is not UTF-8 text; save it as UTF-8$"),
+        (
             "filename,what\na,b\n",
             r"mine\.csv has no column 'decision'; columns found: filename, what; its header should be id,row,filename,",
         ),
@@ -71,9 +77,9 @@ def test_a_csv_by_hand_needs_only_names_and_decisions(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_csv_is_refused_whole(tmp_path: Path, content: str, sentence: str) -> None:
+def test_a_wrong_csv_is_refused_whole(tmp_path: Path, content: str | bytes, sentence: str) -> None:
     table = tmp_path / "mine.csv"
-    table.write_text(content)
+    table.write_bytes(content.encode() if isinstance(content, str) else content)
     with open_decisions(tmp_path) as log:
         with pytest.raises(DataError, match=sentence):
             log.import_csv(table, NAMES, CLASSES)
