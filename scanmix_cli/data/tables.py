@@ -20,6 +20,7 @@ JSON_SUFFIXES = frozenset({".jsonl", ".ndjson", ".json"})
 PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
 _SPREADSHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers"})
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # writes half of a character outside the basic plane, as JSON allows
+_NO_STRAY_HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # the other halves stand for bytes that are no UTF-8
 _CHUNK = 10_000  # rows turned into columns at a time, which keeps memory and garbage collection small
 
 
@@ -227,7 +228,8 @@ def _is_one_value(text: str) -> bool:
 
 
 def _load(path: Path, line: int, text: str) -> Any:
-    """Numbers stay as they are written; halves of a character's code become the mark of an unknown character."""
+    """Numbers stay as they are written, and so do bytes that are no UTF-8 as `report` writes them; other halves of a
+    character's code become the mark of an unknown character."""
     try:
         value = json.loads(text, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:
@@ -239,11 +241,11 @@ def _load(path: Path, line: int, text: str) -> Any:
 
 def _without_halves(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return _NO_STRAY_HALF.sub("\ufffd", value)
     if isinstance(value, list):
         return [_without_halves(item) for item in value]
     if isinstance(value, dict):
-        return {_without_halves(name): _without_halves(item) for name, item in value.items()}
+        return {valid(_without_halves(name)): _without_halves(item) for name, item in value.items()}
     return value
 
 

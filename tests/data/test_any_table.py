@@ -128,7 +128,7 @@ def test_damaged_tables(name: str, damage: list[tuple[float, int]]) -> None:
         read_or_refuse(path)
 
 
-JSON_TEXT = st.text(st.characters() | st.sampled_from("\"'\\\ud800\udfff\n"), max_size=8)
+JSON_TEXT = st.text(st.characters() | st.sampled_from("\"'\\\ud800\udfff\udcff\n"), max_size=8)
 CELL = JSON_TEXT | st.none() | st.booleans() | st.integers() | st.floats() | st.lists(st.integers(), max_size=2)
 
 
@@ -171,6 +171,15 @@ def test_stray_bytes_in_utf8_stay_as_they_are(tmp_path: Path) -> None:
     samples = read_samples(tmp_path / "t.csv")
     assert samples.table["filename"].tolist() == ["ä.png", "b.png", "\udcff.png"]
     assert "t.csv holds 1 byte that cannot be UTF-8, kept as they are." in samples.warnings
+
+
+def test_stray_bytes_in_json_stay_as_they_are_and_other_halves_do_not(tmp_path: Path) -> None:
+    cells = [("\udcff.png", "cat"), ("\ud800.png", "dog\udcff")]
+    records = [{"file_name": name, "label": label, "\udcff": "x"} for name, label in cells]
+    (tmp_path / "t.json").write_text(json.dumps(records))
+    samples = read_samples(tmp_path / "t.json")
+    assert samples.table["filename"].tolist() == ["\udcff.png", "\ufffd.png"]
+    assert (samples.classes, samples.extra_columns) == (("cat", "dog\\xff"), ("\\xff",))
 
 
 def test_rows_of_a_western_table_cut_anywhere_stay_in_place(tmp_path: Path) -> None:

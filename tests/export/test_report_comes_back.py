@@ -10,6 +10,7 @@ from handoff_run import CLASSES, HandoffRun, decided, report_table, run
 from scanmix_cli.errors import DataError
 from scanmix_cli.export.results import read_results
 from scanmix_cli.report.decisions import read_current
+from scanmix_cli.report.export import write_table
 from scanmix_cli.report.spreadsheet import csv_text
 from scanmix_cli.workflow.handoff import export_run
 
@@ -35,6 +36,15 @@ def test_suspects_come_back_as_their_actions_say(
     assert told.err == "2 decisions from report, 1 left to review\n"
     assert json.loads(told.out)["undecided"] == 1
     assert decided(own_run) == {1: ("relabel", "=cat"), 9: ("drop", "")}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".json", ".parquet"])
+def test_names_that_are_no_utf8_come_back(own_run: HandoffRun, tmp_path: Path, suffix: str) -> None:
+    report = report_table()
+    report.loc[12, "suggested_action"] = "drop"
+    write_table(report, tmp_path / f"edited{suffix}")
+    assert run("import", tmp_path / f"edited{suffix}", "--run", own_run.folder) == 0
+    assert decided(own_run)[12] == ("drop", "")
 
 
 def test_what_nobody_need_have_looked_at_is_no_decision(
