@@ -91,23 +91,25 @@ def login() -> str:
 
 
 def _tables(folder: Path, import_file: Path | None, export_file: Path | None, who: str) -> None:
-    """Decisions from a CSV file, then to one."""
-    from scanmix_cli.report.decisions import open_decisions
+    """Decisions from a table, then to one; the run is written to by an import alone."""
+    from scanmix_cli.report.decision_table import write_decision_table
+    from scanmix_cli.report.decisions import open_decisions, read_current
     from scanmix_cli.report.files import read_report, read_summary
     from scanmix_cli.workflow.outputs import check_file, make_room, trained_on
 
     if export_file is not None:
         check_file(export_file, (import_file, *trained_on(folder)), option="--export")
     names = read_report(folder)["filename"].tolist()
-    with open_decisions(folder) as log:
-        if import_file is not None:
+    if import_file is not None:
+        with open_decisions(folder) as log:
             done = log.import_csv(import_file, names, read_summary(folder)["classes"], who=who)
-            told = f"{counted(done.new, 'new decision')}, {done.known} known already"
-            if done.left:
-                told += f", {done.left} left as people decided"
-            if done.foreign:
-                told += f", {counted(done.foreign, 'row')} of no image of this run left out"
-            typer.echo(f"{import_file}: {told}", err=True)
-        if export_file is not None:
-            make_room(export_file)
-            typer.echo(f"{counted(log.export_csv(export_file), 'decision')} written to {export_file}", err=True)
+        told = f"{counted(done.new, 'new decision')}, {done.known} known already"
+        if done.left:
+            told += f", {done.left} left as people decided"
+        if done.foreign:
+            told += f", {counted(done.foreign, 'row')} of no image of this run left out"
+        typer.echo(f"{import_file}: {told}", err=True)
+    if export_file is not None:
+        make_room(export_file)
+        written = write_decision_table(export_file, read_current(folder))
+        typer.echo(f"{counted(written, 'decision')} written to {export_file}", err=True)

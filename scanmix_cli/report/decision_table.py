@@ -3,7 +3,7 @@
 import csv
 import io
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,16 @@ from scanmix_cli.report.spreadsheet import harmless
 COLUMNS = ("id", "row", "filename", "decision", "label", "who", "when", "source")
 
 
-def write_decision_table(path: Path, decisions: Iterable[Any]) -> None:
-    """One row a decision, an object with the attributes COLUMNS; raises RunError on a full disk."""
+def write_decision_table(path: Path, current: Mapping[int, Any]) -> int:
+    """Write decisions, objects with the attributes COLUMNS, by row; returns their number. RunError on a full disk."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for decision in decisions:
+    for _, decision in sorted(current.items()):
         cells = [getattr(decision, name) for name in COLUMNS]
         writer.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in cells])
     write_text(path, text.getvalue())
+    return len(current)
 
 
 def is_decision_table(table: Table) -> bool:

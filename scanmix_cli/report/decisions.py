@@ -165,9 +165,7 @@ class Decisions:
 
     def export_csv(self, path: Path) -> int:
         """Write the latest decision of every row, by row; returns their number. Raises RunError on a full disk."""
-        decisions = sorted(self.current().values(), key=lambda decision: decision.row)
-        write_decision_table(path, decisions)
-        return len(decisions)
+        return write_decision_table(path, self.current())
 
     def import_csv(
         self, path: Path, filenames: Sequence[str], classes: Sequence[str], *, who: str = "", source: str = "csv"

@@ -3,15 +3,15 @@
 import multiprocessing
 import os
 import sqlite3
-import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from read_only import closable
 
 from scanmix_cli.errors import DataError, RunError
 from scanmix_cli.report import decisions
@@ -203,40 +203,17 @@ def test_a_reader_sees_what_an_open_writer_has_stored(tmp_path: Path) -> None:
         assert read_current(tmp_path)[0].label == "dog"
 
 
-@pytest.fixture
-def read_only(tmp_path: Path) -> Iterator[Callable[[], Path]]:
-    """Makes the folder `run`, once a test has filled it, one that cannot be written to."""
-    folder = tmp_path / "run"
-    folder.mkdir()
-    root = os.geteuid() == 0
-    mount = ["mount", "-t", "tmpfs", "tmpfs", str(folder)]
-    if root and subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("root writes everywhere but in a read-only file system, which not every container may mount")
-
-    def close() -> Path:
-        if root:
-            subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
-        else:
-            folder.chmod(0o555)
-        return folder
-
-    yield close
-    if root:
-        subprocess.run(["umount", str(folder)], check=True)
-    else:
-        folder.chmod(0o755)
-
-
 @pytest.mark.parametrize("decided", [False, True])
-def test_a_folder_that_is_not_writable_is_said(tmp_path: Path, read_only: Callable[[], Path], decided: bool) -> None:
-    if decided:
-        with open_decisions(tmp_path / "run") as log:
-            log.record(relabel(0), who="ada", source="review")
-    run = read_only()
-    with pytest.raises(RunError) as error:
-        open_decisions(run).record(relabel(1), who="ada", source="review")
-    assert str(error.value) == (
-        f"decisions are kept in {run / DECISIONS}, which cannot be written: allow writing in that folder, or copy it "
-        "and name the copy with --run"
-    )
-    assert len(read_current(run)) == decided
+def test_a_folder_that_is_not_writable_is_said(tmp_path: Path, decided: bool) -> None:
+    with closable(tmp_path / "run") as close:
+        if decided:
+            with open_decisions(tmp_path / "run") as log:
+                log.record(relabel(0), who="ada", source="review")
+        run = close()
+        with pytest.raises(RunError) as error:
+            open_decisions(run).record(relabel(1), who="ada", source="review")
+        assert str(error.value) == (
+            f"decisions are kept in {run / DECISIONS}, which cannot be written: allow writing in that folder, or copy "
+            "it and name the copy with --run"
+        )
+        assert len(read_current(run)) == decided

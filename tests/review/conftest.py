@@ -6,7 +6,7 @@ import pytest
 from review_run import write_review_run
 from review_site import Site, running
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "report"))  # browser.py
+sys.path.append(str(Path(__file__).resolve().parents[1] / "report"))  # browser.py, read_only.py
 
 
 @pytest.fixture

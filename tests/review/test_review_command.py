@@ -3,8 +3,10 @@
 import csv
 import json
 from pathlib import Path
+from shutil import copytree
 
 import pytest
+from read_only import closable
 from review_run import CLASSES, HOSTILE, write_review_run
 
 from scanmix_cli.cli.app import main
@@ -44,6 +46,19 @@ def test_decisions_go_from_one_run_to_another_as_a_table(tmp_path: Path, capsys:
         1: ("keep", "", "eve"),
         4: ("drop", "", "bob"),
     }
+
+
+@pytest.mark.parametrize("decided", [False, True])
+def test_export_only_reads_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], decided: bool) -> None:
+    with closable(tmp_path / "run") as close:
+        copytree(write_review_run(tmp_path / "made", 4, 4), tmp_path / "run", dirs_exist_ok=True)
+        if decided:
+            with open_decisions(tmp_path / "run") as log:
+                log.record(Choice(1, HOSTILE[1], "drop"), who="ada", source="review")
+        assert run_command("--run", close(), "--export", tmp_path / "decisions.csv") == 0
+    told = "1 decision" if decided else "0 decisions"
+    assert capsys.readouterr().err == f"{told} written to {tmp_path / 'decisions.csv'}\n"
+    assert len((tmp_path / "decisions.csv").read_text().splitlines()) == 1 + decided
 
 
 def test_decisions_do_not_replace_what_they_come_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
