@@ -10,7 +10,6 @@ import typer
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted
 from scanmix_cli.errors import DataError
-from scanmix_cli.files import write_text
 
 if TYPE_CHECKING:
     from scanmix_cli.data.pixels import Pixels
@@ -30,7 +29,10 @@ def check(
     test: options.TestOption = None,
     truncated: options.TruncatedOption = None,
     rescan: Annotated[bool, typer.Option("--rescan", help="Read every file again, changed or not.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the unreadable files to a CSV table.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the unreadable files to a table: .csv .jsonl .json .parquet."),
+    ] = None,
     as_json: options.JsonOption = False,
 ) -> None:
     """Read a data set and say what would be used and what is wrong with it.
@@ -44,11 +46,13 @@ def check(
     from scanmix_cli.data.overview import overview
     from scanmix_cli.data.pixels import SCAN_SIZE, SKIP, load_pixels
     from scanmix_cli.data.sources import read_samples
+    from scanmix_cli.report.export import TABLES, check_extension
     from scanmix_cli.workflow.facts import facts_of
     from scanmix_cli.workflow.outputs import check_file
 
     if out is not None:
         check_file(out, (data, labels, test))
+        check_extension(out, TABLES)
     try:
         with decoding_progress() as on_progress:
             samples = read_samples(
@@ -131,12 +135,12 @@ def _write_bad_files(out: Path, samples: "Samples", pixels: "Pixels") -> None:
     import pandas as pd
 
     from scanmix_cli.data.decode import VALID
-    from scanmix_cli.report.spreadsheet import csv_text
+    from scanmix_cli.report.export import write_table
     from scanmix_cli.workflow.outputs import make_room
 
     bad = np.flatnonzero(pixels.error_codes != VALID)
     names = samples.table["filename"].to_numpy()[bad]
     columns = {"filename": names, "error_code": pixels.error_codes[bad], "message": pixels.messages[bad]}
     make_room(out)
-    write_text(out, csv_text(pd.DataFrame(columns, dtype=object)))
+    write_table(pd.DataFrame(columns, dtype=object), out)
     typer.echo(f"{counted(len(bad), 'unreadable file')} written to {out}", err=True)

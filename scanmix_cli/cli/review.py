@@ -40,7 +40,12 @@ def review(
     ] = None,
     export_file: Annotated[
         Path | None,
-        typer.Option("--export", metavar="FILE", help="Write decisions and stop.", rich_help_panel=DECISIONS_PANEL),
+        typer.Option(
+            "--export",
+            metavar="FILE",
+            help="Write decisions to a file and stop: .csv .jsonl .json .parquet.",
+            rich_help_panel=DECISIONS_PANEL,
+        ),
     ] = None,
 ) -> None:
     """Look at the suspects of a run in the browser and decide about each of them.
@@ -94,11 +99,13 @@ def _tables(folder: Path, import_file: Path | None, export_file: Path | None, wh
     """Decisions from a table, then to one; the run is written to by an import alone."""
     from scanmix_cli.report.decision_table import write_decision_table
     from scanmix_cli.report.decisions import open_decisions, read_current
+    from scanmix_cli.report.export import TABLES, check_extension
     from scanmix_cli.report.files import read_report, read_summary
     from scanmix_cli.workflow.outputs import check_file, make_room, trained_on
 
     if export_file is not None:
         check_file(export_file, (import_file, *trained_on(folder)), option="--export")
+        check_extension(export_file, TABLES, option="--export")
     names = read_report(folder)["filename"].tolist()
     if import_file is not None:
         with open_decisions(folder) as log:

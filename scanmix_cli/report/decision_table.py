@@ -1,34 +1,33 @@
 """Decisions as a table, and what is asked of any table of decisions before it is taken in."""
 
-import csv
-import io
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from scanmix_cli.data.tables import Table
 from scanmix_cli.data.wording import counted, quoted, shown
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.verdicts import RELABEL
-from scanmix_cli.files import write_text
 from scanmix_cli.report.choices import Choice, Origin, RowFinder, problem
+from scanmix_cli.report.export import write_table
 from scanmix_cli.report.result_table import column, has_column, image_names
-from scanmix_cli.report.spreadsheet import harmless
 
 COLUMNS = ("id", "row", "filename", "decision", "label", "who", "when", "source")
 
 
 def write_decision_table(path: Path, current: Mapping[int, Any]) -> int:
-    """Write decisions, objects with the attributes COLUMNS, by row; returns their number. RunError on a full disk."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for _, decision in sorted(current.items()):
-        cells = [getattr(decision, name) for name in COLUMNS]
-        writer.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in cells])
-    write_text(path, text.getvalue())
-    return len(current)
+    """Write decisions, objects with the attributes COLUMNS, by row, in the format of the ending, one of TABLES; returns
+    their number. Raises RunError on a full disk."""
+    decisions = [decision for _, decision in sorted(current.items())]
+    types = dict.fromkeys(COLUMNS, "object") | {"id": "int64", "row": "int64"}
+    columns = {
+        name: pd.Series([getattr(decision, name) for decision in decisions], dtype=kind) for name, kind in types.items()
+    }
+    write_table(pd.DataFrame(columns), path)
+    return len(decisions)
 
 
 def is_decision_table(table: Table) -> bool:

@@ -164,7 +164,7 @@ class Decisions:
         return newest, stands | {decision.row: decision for decision in found}
 
     def export_csv(self, path: Path) -> int:
-        """Write the latest decision of every row, by row; returns their number. Raises RunError on a full disk."""
+        """Write the latest decision of every row, as `write_decision_table` does."""
         return write_decision_table(path, self.current())
 
     def import_csv(

@@ -34,11 +34,11 @@ def write_table(rows: pd.DataFrame, path: Path) -> None:
         write_text(path, _TEXTS[extension](rows))
 
 
-def check_extension(path: Path, known: Sequence[str] | None = None) -> None:
+def check_extension(path: Path, known: Sequence[str] | None = None, *, option: str = "--out") -> None:
     """SettingsError naming the known extensions, by default all, where the file's is none of them."""
     allowed = EXTENSIONS if known is None else known
     if path.suffix.lower() not in allowed:
-        raise SettingsError(f"--out {path} has no known extension: use one of {', '.join(allowed)}")
+        raise SettingsError(f"{option} {path} has no known extension: use one of {', '.join(allowed)}")
 
 
 def records(rows: pd.DataFrame) -> list[dict[str, Any]]:

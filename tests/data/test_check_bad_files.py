@@ -1,8 +1,10 @@
 """`scanmix check --out`: the table of bad files, and what it does not replace."""
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from check_run import run
 from image_files import make_folder, write_table
@@ -22,6 +24,24 @@ def test_bad_files_are_written(troubled: Path, tmp_path: Path) -> None:
             ["train/cat/=bad.png", "ERROR_CORRUPT_IMAGE", "the content is no picture that can be read"],
             ["train/cat/empty.png", "ERROR_ZERO_SIZE_FILE", "the file is empty"],
         ]
+
+
+@pytest.mark.parametrize(("suffix", "read"), [(".json", pd.read_json), (".parquet", pd.read_parquet)])
+def test_the_format_of_the_table_of_bad_files_is_that_of_its_name(
+    troubled: Path, tmp_path: Path, suffix: str, read: Callable[[Path], pd.DataFrame]
+) -> None:
+    assert run(troubled, "--out", tmp_path / f"bad{suffix}").exit_code == 0
+    table = read(tmp_path / f"bad{suffix}")
+    assert list(table) == ["filename", "error_code", "message"]
+    assert table["filename"].tolist() == ["train/cat/=bad.png", "train/cat/empty.png"]
+
+
+def test_another_name_of_the_table_of_bad_files_is_refused(troubled: Path, tmp_path: Path) -> None:
+    result = run(troubled, "--out", tmp_path / "bad.txt")
+    assert isinstance(result.exception, SettingsError)
+    known = "use one of .csv, .jsonl, .json, .parquet"
+    assert str(result.exception) == f"--out {tmp_path}/bad.txt has no known extension: {known}"
+    assert not (tmp_path / "bad.txt").exists()
 
 
 def test_good_set_says_so_and_bad_files_has_a_header_only(tmp_path: Path) -> None:

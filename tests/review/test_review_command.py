@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from shutil import copytree
 
+import pandas as pd
 import pytest
 from read_only import closable
 from review_run import CLASSES, HOSTILE, write_review_run
@@ -59,6 +60,32 @@ def test_export_only_reads_the_run(tmp_path: Path, capsys: pytest.CaptureFixture
     told = "1 decision" if decided else "0 decisions"
     assert capsys.readouterr().err == f"{told} written to {tmp_path / 'decisions.csv'}\n"
     assert len((tmp_path / "decisions.csv").read_text().splitlines()) == 1 + decided
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])
+def test_decisions_are_written_as_the_name_says_and_come_back(tmp_path: Path, suffix: str) -> None:
+    first, second = write_review_run(tmp_path / "a", 4, 4), write_review_run(tmp_path / "b", 4, 4)
+    choices = [Choice(0, HOSTILE[0], "relabel", CLASSES[3]), Choice(2, HOSTILE[2], "drop")]
+    with open_decisions(first) as log:
+        log.record_all(choices, who="ada", source="review")
+    table = tmp_path / f"decisions{suffix}"
+    assert run_command("--run", first, "--export", table) == 0
+    found = pd.read_parquet(table) if suffix == ".parquet" else pd.read_json(table, lines=suffix == ".jsonl")
+    assert list(found) == ["id", "row", "filename", "decision", "label", "who", "when", "source"]
+    assert found["row"].tolist() == [0, 2]
+    assert run_command("--run", second, "--import", table, "--who", "bob") == 0
+    taken = read_current(second)
+    assert {row: (entry.decision, entry.label, entry.who) for row, entry in taken.items()} == {
+        0: ("relabel", CLASSES[3], "ada"),
+        2: ("drop", "", "ada"),
+    }
+
+
+def test_another_name_for_decisions_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write_review_run(tmp_path, 4, 4)
+    assert run_command("--run", run, "--export", tmp_path / "decisions.html") == 2
+    known = "use one of .csv, .jsonl, .json, .parquet"
+    assert capsys.readouterr().err == f"scanmix: --export {tmp_path}/decisions.html has no known extension: {known}\n"
 
 
 def test_decisions_do_not_replace_what_they_come_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
