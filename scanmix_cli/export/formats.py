@@ -8,23 +8,36 @@ from scanmix_cli.errors import SettingsError
 from scanmix_cli.export import cleanlab, coco, cvat, embeddings, fiftyone, huggingface, labelstudio, tables
 from scanmix_cli.export.content import Content
 from scanmix_cli.export.items import Item
-from scanmix_cli.export.names import class_folder
+from scanmix_cli.export.names import class_folders
 
 
-def by_class(item: Item) -> str:
+@dataclass(frozen=True)
+class Folders:
+    """Names of folders by split and by label."""
+
+    splits: dict[str, str]
+    labels: dict[str, str]
+
+
+def folders_for(items: Sequence[Item], classes: Sequence[str]) -> Folders:
+    """The folders of an export of `items`, whose labels are among `classes`."""
+    return Folders(class_folders(item.split for item in items), class_folders(classes))
+
+
+def by_class(item: Item, folders: Folders) -> str:
     """train/cat for torchvision's ImageFolder; images without a label lie beside the splits, where no loader looks."""
-    return f"{class_folder(item.split)}/{class_folder(item.label)}" if item.label else "unlabelled"
+    return f"{folders.splits[item.split]}/{folders.labels[item.label]}" if item.label else "unlabelled"
 
 
-def by_split(item: Item) -> str:
-    return class_folder(item.split)
+def by_split(item: Item, folders: Folders) -> str:
+    return folders.splits[item.split]
 
 
-def together(item: Item) -> str:
+def together(item: Item, folders: Folders) -> str:
     return "images"
 
 
-def as_data(item: Item) -> str:
+def as_data(item: Item, folders: Folders) -> str:
     return "data"
 
 
@@ -32,7 +45,7 @@ def as_data(item: Item) -> str:
 class Format:
     """How one layout is made. `networks`: what of the classifier's outputs it holds, "" for none of them."""
 
-    folder_of: Callable[[Item], str] | None  # None: no pictures
+    folder_of: Callable[[Item, Folders], str] | None  # None: no pictures
     write: Callable[[Path, Content], None]
     only: str = "keep"  # rows when the user does not choose
     networks: str = ""

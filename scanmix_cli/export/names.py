@@ -4,13 +4,13 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from scanmix_cli.data.listing import IMAGE_SUFFIXES
 
 LONGEST = 200  # bytes of a stem, which leaves room for a number and a suffix within the usual 255
 LONGEST_FOLDER = 255  # bytes
-DIGITS = 16  # of the digest that tells shortened folder names apart
+DIGITS = 16  # of the digest that tells folder names apart
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 _FOLDER_ENCODED = re.compile(r"[\x00/\udc80-\udcff]|^\.|%(?=[0-9A-F]{2}|~)")
 
@@ -31,6 +31,22 @@ def split_suffix(name: str) -> tuple[str, str]:
     return (stem, suffix) if suffix.casefold() in IMAGE_SUFFIXES else (name, "")
 
 
+def class_folders(labels: Iterable[str]) -> dict[str, str]:
+    """A folder name by label, no two alike even where case or Unicode form is ignored.
+
+    It is `class_folder`; where a label before it in string order has that, `%~` and a digest of the label follow.
+    """
+    folders: dict[str, str] = {}
+    taken: set[str] = set()
+    for label in sorted(set(labels)):
+        name = class_folder(label)
+        if folded(name) in taken:
+            name = _with_digest(name, label)
+        folders[label] = name
+        taken.add(folded(name))
+    return folders
+
+
 def class_folder(label: str) -> str:
     """The label as a folder name, another one for every label.
 
@@ -38,11 +54,12 @@ def class_folder(label: str) -> str:
     would look like such a code. Of a name that is too long the beginning stays, then `%~` and a digest of the label.
     """
     name = _FOLDER_ENCODED.sub(lambda match: f"%{ord(match[0]) & 0xFF:02X}", label)
-    encoded = name.encode("utf-8", "replace")
-    if len(encoded) <= LONGEST_FOLDER:
-        return name
+    return name if len(name.encode("utf-8", "replace")) <= LONGEST_FOLDER else _with_digest(name, label)
+
+
+def _with_digest(name: str, label: str) -> str:
     digest = hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
-    return f"{encoded[:LONGEST].decode('utf-8', 'ignore')}%~{digest}"
+    return f"{name.encode('utf-8', 'replace')[:LONGEST].decode('utf-8', 'ignore')}%~{digest}"
 
 
 def folded(stem: str) -> str:

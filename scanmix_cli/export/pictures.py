@@ -3,7 +3,7 @@
 import errno
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,8 +28,8 @@ class Placed:
     copied_instead: int
 
 
-def lay_pictures(items: Sequence[Item], folder: Path, folder_of: Callable[[Item], str], link: str) -> Placed:
-    """Lay every item's file into `folder` at `folder_of(item)`/stem.suffix.
+def lay_pictures(items: Sequence[Item], folder: Path, folders: Sequence[str], link: str) -> Placed:
+    """Lay every item's file into `folder` at its one of `folders`/stem.suffix.
 
     A file that is gone is left out; DataError where all are, and where there is nothing to lay.
     """
@@ -39,8 +39,8 @@ def lay_pictures(items: Sequence[Item], folder: Path, folder_of: Callable[[Item]
         raise DataError("no row fits the choice, so there is nothing to export; try --only all")
     laid: dict[str, Item] = {}
     gone, copied = [], 0
-    for item in items:
-        place = f"{folder_of(item)}/{item.stem}{_suffix(item)}"
+    for item, below in zip(items, folders, strict=True):
+        place = f"{below}/{item.stem}{_suffix(item)}"
         target = folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
         try:

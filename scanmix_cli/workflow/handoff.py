@@ -8,7 +8,7 @@ from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.errors import DataError, RunError
 from scanmix_cli.export.content import Content, content_of
 from scanmix_cli.export.destination import destination, require_apart
-from scanmix_cli.export.formats import Format, format_named, suited
+from scanmix_cli.export.formats import Format, folders_for, format_named, suited
 from scanmix_cli.export.items import Item, choose_items
 from scanmix_cli.export.pictures import LINKS, lay_pictures, none_there
 from scanmix_cli.export.tables import write_manifest
@@ -63,8 +63,10 @@ def export_run(
             content, gone, unreadable = _with_values(run, name, summary["classes"], items, layout, device)
             copied = 0
         else:
-            placed = lay_pictures(items, folder, layout.folder_of, link)
-            content = content_of(name, _all_classes(summary["classes"], items), placed.items, placed.paths)
+            classes = _all_classes(summary["classes"], items)
+            folders = folders_for(items, classes)
+            placed = lay_pictures(items, folder, [layout.folder_of(item, folders) for item in items], link)
+            content = content_of(name, classes, placed.items, placed.paths)
             gone, unreadable, copied = placed.gone, [], placed.copied_instead
         layout.write(folder, content)
         write_manifest(folder, content)

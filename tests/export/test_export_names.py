@@ -4,7 +4,7 @@ from pathlib import Path
 
 from handoff_run import HandoffRun
 
-from scanmix_cli.export.names import class_folder, folded, unique_stems
+from scanmix_cli.export.names import class_folder, class_folders, folded, unique_stems
 from scanmix_cli.report.choices import Choice
 from scanmix_cli.report.decisions import open_decisions
 from scanmix_cli.workflow.handoff import export_run
@@ -41,6 +41,26 @@ def test_labels_that_look_like_escapes_keep_a_folder_of_their_own() -> None:
     folders = [class_folder(label) for label in labels]
     assert folders == ["a%2Fb", "a%252Fb", "a%25252Fb", "100%", "%", "5 % off", "%%2F", "%2%2FF"]
     assert class_folder("half \udcff") == "half %FF" != class_folder("half %FF")
+
+
+def test_class_folders_differ_by_more_than_case(own_run: HandoffRun, tmp_path: Path) -> None:
+    labels = ["cat", "Cat", "é", "e\u0301", "a/b", "A%2fb", "X" * 255, "x" * 255]
+    folders = class_folders(reversed(labels))
+    assert {label for label in labels if folders[label] == class_folder(label)} == {
+        "Cat",
+        "e\u0301",
+        "A%2fb",
+        "X" * 255,
+    }
+    assert folders["cat"] == "cat%~77af778b51abd4a3"
+    assert len({folded(folder) for folder in folders.values()}) == len(labels)
+    assert all(len(folder.encode()) <= 255 for folder in folders.values())
+    with open_decisions(own_run.folder) as log:
+        choices = [Choice(0, "01/a b.png", "relabel", "cat"), Choice(1, "01/ünï.png", "relabel", "Cat")]
+        log.record_all(choices, who="ada", source="review")
+    assert export_run(own_run.folder, "imagefolder", tmp_path / "out").rows == 9
+    assert (tmp_path / "out/train/cat%~77af778b51abd4a3/a b.png").is_file()
+    assert (tmp_path / "out/train/Cat/ünï.png").is_file()
 
 
 def test_long_labels_get_a_shorter_folder_each_and_lose_no_image(own_run: HandoffRun, tmp_path: Path) -> None:
