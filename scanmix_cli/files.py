@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from scanmix_cli.errors import RunError, SettingsError
+from scanmix_cli.errors import DataError, RunError, SettingsError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,6 +21,14 @@ except ImportError:  # Windows: nothing is locked there
 
 RUNS = Path("scanmix-runs")
 LATEST = "latest"  # a text file in RUNS that names the newest run
+
+
+def refused_file(error: OSError) -> DataError | None:
+    """The sentence for a file that the system does not let us use; None where the error names no file."""
+    if error.filename is None:
+        return None
+    name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+    return DataError(f"{name} cannot be read or written ({error.strerror}); check the path and its permissions")
 
 
 def lock_file(file: IO[bytes]) -> bool | None:

@@ -26,7 +26,8 @@ from scanmix_cli.cli.train import train
 from scanmix_cli.cli.usage import UsageError, usage_sentence
 from scanmix_cli.data.wording import printable
 from scanmix_cli.engine.launch import GRACE, processes, report_comes_from_elsewhere
-from scanmix_cli.errors import DataError, PeerLost, RunError, ScanmixError, SettingsError
+from scanmix_cli.errors import PeerLost, RunError, ScanmixError, SettingsError
+from scanmix_cli.files import refused_file
 from scanmix_cli.version import __version__
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -111,12 +112,11 @@ def _run(arguments: list[str]) -> int:
 def _refused_by_the_system(error: Exception) -> ScanmixError | None:
     """The sentence for a file that cannot be used, or for a standard output that holds no more: its errors name no
     file; None for what may be a defect of ours."""
-    if isinstance(error, OSError) and error.filename is not None:
-        name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
-        return DataError(f"{name} cannot be read or written ({error.strerror}); check the path and its permissions")
-    if isinstance(error, OSError) and error.errno in FULL:
+    if not isinstance(error, OSError):
+        return None
+    if error.filename is None and error.errno in FULL:
         return RunError(f"what was to be printed cannot be written ({error.strerror}); make room or send it elsewhere")
-    return None
+    return refused_file(error)
 
 
 def _let_go_of_output() -> None:

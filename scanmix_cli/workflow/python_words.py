@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from scanmix_cli.errors import ScanmixError
+from scanmix_cli.files import refused_file
 
 COMMAND_ONLY = ("resume", "config")  # options of `scanmix train` that no function has
 SWITCHES = ("overwrite",)  # options without a value
@@ -15,11 +16,16 @@ _EITHER = re.compile(f"{_COMMAND}|{_OPTION}")
 
 @contextmanager
 def python_words() -> Iterator[None]:
-    """A ScanmixError that leaves this block, or a function that this decorates, is worded by `in_python`."""
+    """A ScanmixError that leaves this block, or a function that this decorates, is worded by `in_python`; a file that
+    the system refuses is one."""
     try:
         yield
     except ScanmixError as error:
         error.args = (in_python(str(error)),)
+        raise
+    except OSError as error:
+        if told := refused_file(error):
+            raise told from error
         raise
 
 

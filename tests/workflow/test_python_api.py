@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import scanmix_cli as scanmix
@@ -71,6 +72,20 @@ def test_advice_names_arguments(squares: Path) -> None:
         scanmix.Result(Path("run")).export("paper", "out")
     with pytest.raises(SettingsError, match=r"^`time_budget` 'soon' is no duration"):
         scanmix.ScanMixClassifier(time_budget="soon").fit([*squares.rglob("*.png")][:2], ["a", "b"])
+
+
+def test_a_file_that_may_not_be_read_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    report = tmp_path / "report.csv"
+    report.touch()
+    monkeypatch.setattr(pd, "read_csv", refuse)
+    with pytest.raises(DataError) as error:
+        _ = scanmix.Result(tmp_path).report
+    assert str(error.value) == (
+        f"{report} cannot be read or written (Permission denied); check the path and its permissions"
+    )
 
 
 def test_options_of_tables_are_arguments(squares: Path) -> None:

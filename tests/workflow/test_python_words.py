@@ -31,8 +31,9 @@ def test_options_are_arguments(said: str, heard: str) -> None:
 def test_errors_keep_their_kind() -> None:
     with pytest.raises(RunError, match=r"^name another `out`$"), python_words():
         raise RunError("name another --out")
-    with pytest.raises(ValueError, match=r"^--out$"), python_words():
-        raise ValueError("--out")
+    for other in (ValueError("--out"), BrokenPipeError("--out")):
+        with pytest.raises(type(other), match=r"^--out$"), python_words():
+            raise other
 
 
 def test_what_is_logged_is_worded_alike(caplog: pytest.LogCaptureFixture) -> None:
