@@ -7,7 +7,7 @@ import pandas as pd
 
 from scanmix_cli.data.audit import copy_warnings, label_warnings, require_classes, split_warnings
 from scanmix_cli.data.folders import has_classes, read_folder
-from scanmix_cli.data.held_out import hold_out_folder, other_rows, places_of_images
+from scanmix_cli.data.held_out import hold_out_folder, hold_out_images, other_rows, places_of_images
 from scanmix_cli.data.labelled_folder import labelled_folder_rows
 from scanmix_cli.data.metadata import read_described_folder
 from scanmix_cli.data.rows import Rows
@@ -117,20 +117,25 @@ def _require_test(test: Path, data: Path) -> None:
 
 
 def _read_test(test: Path, options: TableOptions, data: list[Rows]) -> list[Rows]:
-    """Rows of `--test`; what tables of `data` name in its folder is held out where it stands, with their labels."""
+    """Rows of `--test`; what `data` name of it already is held out where it stands, with the label it has there."""
+    trained = any(TRAIN in rows.splits for rows in data)
     if test.is_dir():
-        trained = any(TRAIN in rows.splits for rows in data)
+        kind, parts = "folder", []
         named = hold_out_folder(data, test, TEST)
-        if trained and not any(TRAIN in rows.splits for rows in data):
-            raise DataError(f"{test} (--test) holds all training images of DATA; name a folder of other images")
-        if named and not has_classes(test) and named.keys() >= set(places_of_images(test)):
-            return []
-        parts = read_described_folder(test, options) or [read_folder(test, advice=_TABLE_OF_TEST)]
-        if named:
-            classes = set().union(*(rows.classes for rows in data))
-            parts = [other_rows(rows, named, classes, test) for rows in parts]
     else:
-        parts = [table_rows(open_table(test, options), options)]
+        kind, parts = "table", [table_rows(open_table(test, options), options)]
+        named = hold_out_images(data, parts[0].paths, TEST)
+    if trained and not any(TRAIN in rows.splits for rows in data):
+        raise DataError(f"{test} (--test) holds all training images of DATA; name a {kind} of other images")
+    classes = set().union(*(rows.classes for rows in data))
+    if parts:
+        classes |= parts[0].classes
+    elif named and not has_classes(test) and named.keys() >= set(places_of_images(test)):
+        return []
+    else:
+        parts = read_described_folder(test, options) or [read_folder(test, advice=_TABLE_OF_TEST)]
+    if named:
+        parts = [other_rows(rows, named, classes, test) for rows in parts]
     for rows in parts:
         rows.splits = [TEST] * len(rows)
     return parts

@@ -110,12 +110,12 @@ def test_many_classes_are_shown_in_part(tmp_path: Path) -> None:
 
 
 def test_table_options_reach_the_reader(tmp_path: Path) -> None:
-    make_folder(tmp_path / "images", ["1.png", "2.png", "3.png"])
+    make_folder(tmp_path / "images", ["1.png", "2.png", "3.png", "4.png"])
     table = write_table(
         tmp_path / "t.csv", "where:what:part\n1.png:größe:train\n2.png:dog:train\n3.png:dog:dev\n", "cp1252"
     )
     columns = ("--path-column", "where", "--label-column", "what", "--split-column", "part", "--sep", ":")
-    more = write_table(tmp_path / "more.csv", "where:what:part\n1.png:dog:train\n", "cp1252")
+    more = write_table(tmp_path / "more.csv", "where:what:part\n4.png:dog:train\n", "cp1252")
     found = json.loads(
         run(table, *columns, "--root", tmp_path / "images", "--encoding", "cp1252", "--test", more, "--json").stdout
     )
@@ -123,7 +123,7 @@ def test_table_options_reach_the_reader(tmp_path: Path) -> None:
     assert [entry["name"] for entry in found["classes"]] == ["dog", "größe"]
     assert found["readable"] == 4
     found = json.loads(run(tmp_path / "images", "--labels", table, *columns, "--encoding", "cp1252", "--json").stdout)
-    assert found["readable"] == 3
+    assert found["readable"] == 4
 
 
 def test_untrainable_set_is_shown_and_refused(tmp_path: Path) -> None:

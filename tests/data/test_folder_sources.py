@@ -46,8 +46,8 @@ def test_options_of_tables_are_refused_for_a_folder(tmp_path: Path, options: dic
 
 
 def test_options_of_tables_may_be_those_of_the_test_part(tmp_path: Path) -> None:
-    make_folder(tmp_path / "data", ["cat/a.png", "dog/a.png"])
-    table = write_table(tmp_path / "t.csv", "where;label\ndata/cat/a.png;cat\n")
+    make_folder(tmp_path, ["data/cat/a.png", "data/dog/a.png", "b.png"])
+    table = write_table(tmp_path / "t.csv", "where;label\nb.png;cat\n")
     assert len(read_samples(tmp_path / "data", test=table, path_column="where", sep=";")) == 3
 
 

@@ -71,9 +71,46 @@ def test_other_label_in_the_test_folder_is_said(splits: Path, tmp_path: Path) ->
     samples = read_samples(splits, labels=table, test=splits / "test")
     assert rows(samples)[0] == ("test/cat/1.png", "test", "dog")
     assert samples.warnings == (
-        f"Held-out images under another label in the table than in {splits / 'test'}: 1, such as cat/1.png; "
-        "the table's counts.",
+        f"Held-out images under another label in DATA than in {splits / 'test'}: 1, such as cat/1.png; "
+        "that of DATA counts.",
     )
+
+
+@pytest.mark.parametrize("source", ["table", "folder", "folder and table"])
+def test_images_of_a_table_of_test_are_not_trained_on(tmp_path: Path, source: str) -> None:
+    data = make_folder(tmp_path / "data", [*TRAIN, "cat/3.png"])
+    labels = write_table(tmp_path / "l.csv", NAMED + "cat/3.png,cat\n,cat\n")
+    options = {
+        "table": {"data": labels, "root": data},
+        "folder": {"data": data},
+        "folder and table": {"data": data, "labels": labels},
+    }[source]
+    make_folder(tmp_path, ["other.png"])
+    (tmp_path / "link").symlink_to(data)
+    named = [f"{tmp_path}/link/dog/2.png,dog", f"{tmp_path}/other.png,cat", f"{data}/cat/1.png,cat", ",dog"]
+    test = write_table(tmp_path / "t.csv", "\n".join(["file_name,label", *named]))
+    samples = read_samples(**options, test=test)
+    assert held_out(samples) == ["cat/1.png", "dog/2.png", f"{tmp_path}/other.png", ""]
+    assert samples.is_train().sum() == 3 + (source != "folder")
+    assert samples.warnings == ()
+
+
+def test_other_label_in_a_table_of_test_is_said(tmp_path: Path) -> None:
+    data = write_table(tmp_path / "a.csv", NAMED)
+    test = write_table(tmp_path / "b.csv", "file_name,label\ncat/1.png,eel\ndog/1.png,dog\n")
+    samples = read_samples(data, test=test)
+    assert rows(samples) == [(name, "test" if "1" in name else "train", name[:3]) for name in TRAIN]
+    assert samples.classes == ("cat", "dog")
+    said = f"Held-out images under another label in DATA than in {test}: 1, such as cat/1.png; that of DATA counts."
+    assert said in samples.warnings
+    assert samples.tables == (data, test)
+
+
+def test_table_of_test_with_all_training_images_is_refused(tmp_path: Path) -> None:
+    data, test = write_table(tmp_path / "a.csv", NAMED), write_table(tmp_path / "b.csv", NAMED)
+    with pytest.raises(DataError) as caught:
+        read_samples(data, test=test)
+    assert str(caught.value) == f"{test} (--test) holds all training images of DATA; name a table of other images"
 
 
 def test_test_folder_with_all_training_images_is_refused(splits: Path, tmp_path: Path) -> None:
