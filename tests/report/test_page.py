@@ -206,7 +206,7 @@ def test_an_older_run_without_evidence_has_its_page(run: Run, run_dir: Path) -> 
 def test_a_run_without_suspects_says_so(tmp_path: Path) -> None:
     run = make_page_run()
     text = page(tmp_path, replace(run, noise_matrix=np.eye(4)), suspects=run.report.head(0))
-    assert "No label looks wrong." in text
+    assert "No label is called an issue." in text
     assert "No class is taken for another." in text
     assert 'id="filters"' not in text
 

@@ -48,8 +48,8 @@ def test_the_rate_in_words(share: float, words: str) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "issues", "words"),
     [
-        (0.0, 0.19, 5, "Hardly any label looks wrong"),
-        (0.0, 0.2, 5, "Too little was learned to tell wrong labels"),
+        (0.0, 0.09, 5, "Hardly any label looks wrong"),
+        (0.0, 0.1, 5, "Too little was learned to tell wrong labels"),
         (0.1, 0.5, 5, "Too little was learned to tell wrong labels"),
         (0.1, 0.5, 6, "About one label in four looks wrong"),
     ],

@@ -142,9 +142,10 @@ def test_closing_panel_names_outside_weights() -> None:
 
 def test_closing_panel_of_a_clean_set() -> None:
     counts = dict.fromkeys(SUMMARY["counts"], 0) | {"labelled": 100, "cleaned": 100}
-    lines = closing_panel(SUMMARY | {"counts": counts}).splitlines()
+    rate = {"estimate": 0.0, "low": 0.0, "high": 0.02}
+    lines = closing_panel(SUMMARY | {"counts": counts, "noise_rate": rate}).splitlines()
     assert lines[1] == "0 suspect labels in 100 labelled images"
-    assert lines[3] == ""
+    assert lines[3:5] == ["nothing much looks wrong with the labels", ""]
 
 
 def test_closing_panel_says_how_pure_the_list_is_and_how_labels_go_wrong() -> None:
@@ -167,6 +168,7 @@ def test_closing_panel_says_what_a_look_at_the_list_brings() -> None:
     ("high", "words"),
     [
         (0.08, "nothing much looks wrong with the labels"),
+        (0.12, "too little was learned to tell wrong labels: more images, epochs or outside weights help"),
         (0.47, "too little was learned to tell wrong labels: more images, epochs or outside weights help"),
     ],
 )

@@ -6,7 +6,7 @@ from scanmix_cli.data.wording import counted
 
 STEPS = ((0.005, "Hardly any label looks wrong"), (0.02, "A few labels look wrong"))
 MAY_BE_RIGHT = 0.05  # low end of the noise rate, below which only suspects say that something is wrong
-MAY_BE_WRONG = 0.2  # high end of the noise rate, from which a list of no suspects says nothing
+MAY_BE_WRONG = 0.1  # high end of the noise rate, from which a list of no suspects says nothing
 LEARNED = 0.4  # of the way from chance to every image right, below which the networks cannot judge labels
 MANY = (
     (0.55, "Most labels look wrong"),
