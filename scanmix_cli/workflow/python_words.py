@@ -10,7 +10,8 @@ from scanmix_cli.files import refused_file
 COMMAND_ONLY = ("resume", "config")  # options of `scanmix train` that no function has
 SWITCHES = ("overwrite",)  # options without a value
 _COMMAND = r"`scanmix [^`]*`"  # stays as it is: the command is there as well
-_OPTION = r"`?(?<![\w./-])--(?P<name>[a-z]+(?:-[a-z]+)*)(?: (?P<value>all|none|cpu|fp32|resnet50|\d+)\b)?`?"
+_VALUE = r"(?P<value>all|none|auto|cpu|fp32|resnet50|\d+)\b(?: or (?P<other>auto|cpu)\b)?"
+_OPTION = rf"`?(?<![\w./-])--(?P<name>[a-z]+(?:-[a-z]+)*)(?: {_VALUE})?`?"
 _EITHER = re.compile(f"{_COMMAND}|{_OPTION}")
 
 
@@ -45,4 +46,5 @@ def _argument(found: re.Match[str]) -> str:
         return f"`{name}=True`"
     if value is None:
         return f"`{name}`"
-    return f"`{name}={value if value.isdigit() else repr(value)}`"
+    first = f"`{name}={value if value.isdigit() else repr(value)}`"
+    return f"{first} or `{found['other']!r}`" if found["other"] else first
