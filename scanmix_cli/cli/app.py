@@ -26,7 +26,7 @@ from scanmix_cli.cli.train import train
 from scanmix_cli.cli.usage import UsageError, usage_sentence
 from scanmix_cli.data.wording import printable
 from scanmix_cli.engine.launch import GRACE, processes, report_comes_from_elsewhere
-from scanmix_cli.errors import PeerLost, RunError, ScanmixError, SettingsError
+from scanmix_cli.errors import Interrupted, PeerLost, RunError, ScanmixError, SettingsError
 from scanmix_cli.files import refused_file
 from scanmix_cli.version import __version__
 
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
             time.sleep(GRACE)
         _stop(str(error), error.exit_code, given)
     except KeyboardInterrupt:
-        _stop("interrupted", 130, given)
+        _stop("interrupted; run the command again", Interrupted.exit_code, given)
     except BrokenPipeError:  # the reader of our output has seen enough
         _let_go_of_output()
         sys.exit(0)
@@ -97,7 +97,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _run(arguments: list[str]) -> int:
     """The exit code of the command; raises SettingsError for what the option parser refuses."""
     try:
-        return app(arguments, obj=arguments, standalone_mode=False) or 0
+        code = app(arguments, obj=arguments, standalone_mode=False) or 0
     except UsageError as error:
         if not arguments:  # the help was shown
             return error.exit_code
@@ -107,6 +107,9 @@ def _run(arguments: list[str]) -> int:
         if isinstance(stop.__context__, BrokenPipeError):
             raise stop.__context__ from None
         raise
+    if code == Interrupted.exit_code:  # what Typer makes of Ctrl-C, without a word
+        raise KeyboardInterrupt
+    return code
 
 
 def _refused_by_the_system(error: Exception) -> ScanmixError | None:

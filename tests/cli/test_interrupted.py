@@ -1,0 +1,65 @@
+"""Ctrl-C in commands that keep nothing to go on with: one sentence and exit code 130."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from scanmix_cli.cli.app import main
+
+SAID = "scanmix: interrupted; run the command again\n"
+
+
+def open_for_reader(pipe: Path, process: "subprocess.Popen[str]") -> int:
+    """The end to write to of a named pipe, once the process reads the other one."""
+    while process.poll() is None:
+        with suppress(OSError):  # nobody reads yet
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        time.sleep(0.02)
+    raise AssertionError(process.communicate()[1])
+
+
+def test_a_command_that_waits_for_its_input_is_stopped(tmp_path: Path) -> None:
+    table = tmp_path / "labels.csv"
+    os.mkfifo(table)
+    command = [sys.executable, "-m", "scanmix_cli", "check", str(table)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        writer = open_for_reader(table, process)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate() == ("", SAID)
+        os.close(writer)
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        (["check", "photos", "--out", "bad.csv", "--json"], "scanmix_cli.data.sources.read_samples"),
+        (["train", "photos"], "scanmix_cli.data.sources.read_samples"),
+        (["predict", "run", "photo.png", "--json"], "scanmix_cli.workflow.predict.predict"),
+        (["report", "--run", "run", "--out", "noisy.csv"], "scanmix_cli.cli.report.resolve_run"),
+        (["review", "--run", "run"], "scanmix_cli.cli.review.resolve_run"),
+        (["import", "results.json", "--run", "run"], "scanmix_cli.cli.import_results.resolve_run"),
+    ],
+)
+def test_every_command_says_that_it_was_interrupted(
+    arguments: list[str],
+    where: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(where, stop)
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 130
+    assert capsys.readouterr() == ("", SAID)
