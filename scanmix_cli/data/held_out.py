@@ -42,23 +42,40 @@ def hold_out(rows: Rows, held: list[int], split: str) -> None:
 
 def hold_out_folder(parts: list[Rows], folder: Path, split: str) -> dict[str, str]:
     """Hold out all rows whose image lies in `folder`: place and label of each."""
-    return _hold_out_rows(parts, [rows_inside(rows, folder) for rows in parts], split)
-
-
-def hold_out_images(parts: list[Rows], paths: list[str], split: str) -> dict[str, str]:
-    """Hold out all rows whose image is one of these files: place and label of each."""
-    wanted = set(true_places(paths)) - {""}
-    held = [[row for row, place in enumerate(true_places(rows.paths)) if place in wanted] for rows in parts]
-    return _hold_out_rows(parts, held, split)
-
-
-def _hold_out_rows(parts: list[Rows], rows_of_parts: list[list[int]], split: str) -> dict[str, str]:
     named: dict[str, str] = {}
-    for rows, held in zip(parts, rows_of_parts, strict=True):
+    for rows in parts:
+        held = rows_inside(rows, folder)
         hold_out(rows, held, split)
         places = true_places([rows.paths[row] for row in held])
         named.update(zip(places, (rows.labels[row] for row in held), strict=True))
     return named
+
+
+def hold_out_images(parts: list[Rows], test: Rows, split: str, source: Path) -> Rows:
+    """Hold out all rows whose image has a row of `test`, with the label that it has there, and say where it is another
+    one; the other rows of `test`."""
+    tested = dict(zip(true_places(test.paths), test.labels, strict=True))
+    tested.pop("", None)
+    named: set[str] = set()
+    unlike: list[str] = []
+    for rows in parts:
+        places = true_places(rows.paths)
+        held = [row for row, place in enumerate(places) if place in tested]
+        hold_out(rows, held, split)
+        for row in held:
+            label = tested[places[row]]
+            if label not in ("", rows.labels[row]):
+                unlike.append(rows.filenames[row])
+                rows.labels[row] = label
+        named.update(places[row] for row in held)
+    others = test.only([row for row, place in enumerate(true_places(test.paths)) if place not in named])
+    others.classes = test.classes
+    if unlike:
+        others.warnings.append(
+            f"Held-out images under another label in DATA than in {source}: {len(unlike)}, "
+            f"such as {shown(unlike[0])}; that of {source.name} counts."
+        )
+    return others
 
 
 def other_rows(rows: Rows, named: dict[str, str], classes: set[str], source: Path) -> Rows:
@@ -72,8 +89,8 @@ def other_rows(rows: Rows, named: dict[str, str], classes: set[str], source: Pat
     rows = rows.only([row for row, place in enumerate(places) if place not in named])
     if unlike:
         rows.warnings.append(
-            f"Held-out images under another label in DATA than in {source}: {len(unlike)}, "
-            f"such as {shown(unlike[0])}; that of DATA counts."
+            f"Held-out images under another label in the table than in {source}: {len(unlike)}, "
+            f"such as {shown(unlike[0])}; the table's counts."
         )
     return rows
 

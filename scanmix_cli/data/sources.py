@@ -117,24 +117,23 @@ def _require_test(test: Path, data: Path) -> None:
 
 
 def _read_test(test: Path, options: TableOptions, data: list[Rows]) -> list[Rows]:
-    """Rows of `--test`; what `data` name of it already is held out where it stands, with the label it has there."""
+    """Rows of `--test`; what `data` names of it already is held out where it stands."""
     trained = any(TRAIN in rows.splits for rows in data)
+    parts: list[Rows] = []
+    named: dict[str, str] = {}
     if test.is_dir():
-        kind, parts = "folder", []
         named = hold_out_folder(data, test, TEST)
     else:
-        kind, parts = "table", [table_rows(open_table(test, options), options)]
-        named = hold_out_images(data, parts[0].paths, TEST)
+        parts = [hold_out_images(data, table_rows(open_table(test, options), options), TEST, test)]
     if trained and not any(TRAIN in rows.splits for rows in data):
+        kind = "table" if parts else "folder"
         raise DataError(f"{test} (--test) holds all training images of DATA; name a {kind} of other images")
-    classes = set().union(*(rows.classes for rows in data))
-    if parts:
-        classes |= parts[0].classes
-    elif named and not has_classes(test) and named.keys() >= set(places_of_images(test)):
-        return []
-    else:
+    if not parts:
+        if named and not has_classes(test) and named.keys() >= set(places_of_images(test)):
+            return []
         parts = read_described_folder(test, options) or [read_folder(test, advice=_TABLE_OF_TEST)]
     if named:
+        classes = set().union(*(rows.classes for rows in data))
         parts = [other_rows(rows, named, classes, test) for rows in parts]
     for rows in parts:
         rows.splits = [TEST] * len(rows)

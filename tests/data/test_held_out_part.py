@@ -71,8 +71,8 @@ def test_other_label_in_the_test_folder_is_said(splits: Path, tmp_path: Path) ->
     samples = read_samples(splits, labels=table, test=splits / "test")
     assert rows(samples)[0] == ("test/cat/1.png", "test", "dog")
     assert samples.warnings == (
-        f"Held-out images under another label in DATA than in {splits / 'test'}: 1, such as cat/1.png; "
-        "that of DATA counts.",
+        f"Held-out images under another label in the table than in {splits / 'test'}: 1, such as cat/1.png; "
+        "the table's counts.",
     )
 
 
@@ -95,13 +95,15 @@ def test_images_of_a_table_of_test_are_not_trained_on(tmp_path: Path, source: st
     assert samples.warnings == ()
 
 
-def test_other_label_in_a_table_of_test_is_said(tmp_path: Path) -> None:
+def test_other_label_in_a_table_of_test_counts_and_is_said(tmp_path: Path) -> None:
     data = write_table(tmp_path / "a.csv", NAMED)
-    test = write_table(tmp_path / "b.csv", "file_name,label\ncat/1.png,eel\ndog/1.png,dog\n")
+    test = write_table(tmp_path / "b.csv", "file_name,label\ncat/1.png,dog\ndog/1.png,\n")
     samples = read_samples(data, test=test)
-    assert rows(samples) == [(name, "test" if "1" in name else "train", name[:3]) for name in TRAIN]
+    labels = {"cat/1.png": "dog"}
+    expected = [(name, "test" if "1" in name else "train", labels.get(name, name[:3])) for name in TRAIN]
+    assert rows(samples) == expected
     assert samples.classes == ("cat", "dog")
-    said = f"Held-out images under another label in DATA than in {test}: 1, such as cat/1.png; that of DATA counts."
+    said = f"Held-out images under another label in DATA than in {test}: 1, such as cat/1.png; that of b.csv counts."
     assert said in samples.warnings
     assert samples.tables == (data, test)
 
