@@ -137,8 +137,9 @@ def class_chart(run: RunData, palette: Palette) -> Figure | None:
 
 def loss_histogram(run: RunData, palette: Palette) -> Figure | None:
     """Mean loss of the given label, suspects in colour, and the two Gaussians fitted to all of it; None without two
-    different losses."""
+    different losses. Images that a review dropped were not trained on and have none."""
     train = run.labelled()
+    train = train[train["mean_loss"].notna()]
     losses, issue = train["mean_loss"].to_numpy(np.float64), is_issue(train).to_numpy()
     if len(losses) < 2 or np.ptp(losses) == 0:
         return None

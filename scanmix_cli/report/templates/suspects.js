@@ -142,10 +142,10 @@ page.redraw = () => {
 const ORDERS = {
   rank: null,
   sure: (s) => (a, b) => s.p_suggested[b] - s.p_suggested[a],
-  unsure: (s) => (a, b) => s.p_suggested[a] - s.p_suggested[b],
+  unsure: (s) => (a, b) => (s.p_suggested[a] ?? 2) - (s.p_suggested[b] ?? 2),
   agreement: (s) => (a, b) => (s.agreement[a] ?? 2) - (s.agreement[b] ?? 2),
   loss: (s) => (a, b) => s.loss[b] - s.loss[a],
-  fit: (s) => (a, b) => s.fit[a] - s.fit[b],
+  fit: (s) => (a, b) => (s.fit[a] ?? 2) - (s.fit[b] ?? 2),
   given: (s) => (a, b) => s.given[a] - s.given[b],
   suggested: (s) => (a, b) => s.suggested[a] - s.suggested[b],
   file: (s) => (a, b) => (s.file[a] < s.file[b] ? -1 : Number(s.file[a] > s.file[b])),
