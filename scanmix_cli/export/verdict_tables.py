@@ -8,10 +8,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
-from scanmix_cli.data.decode import VALID
-from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.data.tables import Table
 from scanmix_cli.data.wording import shown
 from scanmix_cli.errors import DataError
@@ -19,6 +18,7 @@ from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW
 from scanmix_cli.export.finder import ImageFinder
 from scanmix_cli.report.choices import CLEANLAB, UNSURE, Choice
 from scanmix_cli.report.result_table import column, has_column, image_names
+from scanmix_cli.report.table import is_labelled
 
 REPORT = "report"
 ACTIONS = (KEEP, RELABEL, REVIEW, DROP)
@@ -128,8 +128,7 @@ def read_cleanlab(table: Table, finder: ImageFinder, report: pd.DataFrame, class
 
 def _rows_by_order(table: Table, report: pd.DataFrame) -> list[int]:
     """The row of each line of a table without file names: that of `--to cleanlab`, or all rows of the report."""
-    labelled = (report["split"] == TRAIN) & (report["error_code"] == VALID) & (report["given_label"] != "")
-    exported = [row for row, inside in enumerate(labelled) if inside]
+    exported = np.flatnonzero(is_labelled(report)).tolist()
     for rows in (exported, list(range(len(report)))):
         if len(rows) == len(table):
             return rows

@@ -23,7 +23,7 @@ from scanmix_cli.report.economics import errors_curve
 from scanmix_cli.report.matrix_file import NOISE_INTERVALS, NOISE_MATRIX, intervals_table, matrix_table
 from scanmix_cli.report.places import save_places
 from scanmix_cli.report.spreadsheet import restored, write_csv
-from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, typed_table
+from scanmix_cli.report.table import COUNTS, FLAGS, NUMBERS, REPORT_COLUMNS, is_labelled, typed_table
 
 HARDEST = 10  # classes named as the hardest ones
 READ_AT_ONCE = 50_000  # rows of report.csv as text
@@ -168,7 +168,7 @@ def counts(report: pd.DataFrame) -> dict[str, int]:
     actions are counted over the labelled training images."""
     readable = report["error_code"] == VALID
     train = report["split"] == TRAIN
-    labelled = train & readable & (report["given_label"] != "")
+    labelled = is_labelled(report)
     sets = copy_sets(report)
     result = {
         "rows": len(report),

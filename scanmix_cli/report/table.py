@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from scanmix_cli.data.columns import names_beside
+from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.pixels import Pixels
-from scanmix_cli.data.samples import Samples
+from scanmix_cli.data.samples import TRAIN, Samples
 from scanmix_cli.evidence.verdicts import Verdicts
 
 REPORT_COLUMNS = (
@@ -71,7 +72,9 @@ def build_report(
     columns["predicted_label"] = _spread("predicted_label", classes[verdicts.predicted], train_rows, rows)
     if held_out is not None:
         columns["predicted_label"][held_out[0]] = classes[held_out[1]]
-    for name, values in _verdict_columns(verdicts, classes).items():
+    # a review may have given a label to an image that has none
+    known = verdicts.labelled & (columns["given_label"][train_rows] != "")
+    for name, values in _verdict_columns(verdicts, classes, known).items():
         columns[name] = _spread(name, values, train_rows, rows)
     for name, values in _duplicate_columns(duplicates, near).items():
         looked = pixels.rows if len(values) else pixels.rows[:0]  # nobody can look at an unreadable image
@@ -80,6 +83,11 @@ def build_report(
     for name, shown in names_beside(REPORT_COLUMNS, samples.extra_columns).items():
         columns[shown] = _as_text(samples.table[name])
     return typed_table(columns, pd.RangeIndex(rows))
+
+
+def is_labelled(report: pd.DataFrame) -> pd.Series:
+    """bool, one a row: readable training images with a given label, those whose labels are judged and counted."""
+    return (report["split"] == TRAIN) & (report["error_code"] == VALID) & (report["given_label"] != "")
 
 
 def typed_table(columns: Mapping[str, Any], index: pd.Index) -> pd.DataFrame:
@@ -96,13 +104,13 @@ def typed_table(columns: Mapping[str, Any], index: pd.Index) -> pd.DataFrame:
     return table
 
 
-def _verdict_columns(verdicts: Verdicts, classes: np.ndarray) -> dict[str, np.ndarray]:
-    """Columns over the N judged images; what says nothing about an unlabelled image is missing there."""
-    known = verdicts.labelled
+def _verdict_columns(verdicts: Verdicts, classes: np.ndarray, known: np.ndarray) -> dict[str, np.ndarray]:
+    """Columns over the N judged images; what says nothing about an image without a given label (where `known`, bool
+    (N,), is false) is missing there."""
     columns = {
         "suggested_label": classes[verdicts.suggested],
         "suggested_action": verdicts.suggested_action,
-        "is_label_issue": verdicts.is_label_issue,
+        "is_label_issue": verdicts.is_label_issue & known,
         "label_score": np.where(known, verdicts.label_score, np.nan),
         "p_mislabeled": np.where(known, verdicts.p_mislabeled, np.nan),
         "p_suggested": verdicts.p_suggested,

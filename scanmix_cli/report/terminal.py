@@ -51,9 +51,10 @@ def suspects_table(rows: pd.DataFrame, console: Console, paths: Sequence[str] | 
 
 
 def pairs_table(rows: pd.DataFrame, console: Console) -> Table:
-    """The commonest changes, given → suggested label, of the rows whose label is an issue, with counts and bars."""
+    """The commonest changes, given → suggested label, of the rows whose label is an issue and that have another
+    one, with counts and bars."""
     arrow, mark = _arrow(console), "█" if _is_unicode(console) else "#"
-    changed = rows[rows["is_label_issue"].fillna(False).astype(bool)]
+    changed = rows[rows["is_label_issue"].fillna(False).astype(bool) & (rows["suggested_label"] != "")]
     counts = changed.groupby(["given_label", "suggested_label"], sort=True).size()
     commonest = counts.sort_values(ascending=False, kind="stable").head(PAIRS)
     table = Table(box=None, pad_edge=False, show_header=False)

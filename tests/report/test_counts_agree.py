@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from scanmix_cli.cli.report import report as report_command
 from scanmix_cli.data.wording import counted
-from scanmix_cli.evidence.verdicts import KEEP, Verdicts, actions, issues
+from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, Verdicts, actions, issues
 from scanmix_cli.report.choices import Choice
 from scanmix_cli.report.decisions import open_decisions
 from scanmix_cli.report.files import read_report, read_summary
@@ -112,3 +112,16 @@ def test_the_page_counts_what_people_left_on_the_list(tmp_path: Path) -> None:
     assert whole.summary["counts"]["ambiguous"] == before["counts"]["ambiguous"]
     assert whole.summary["expected_precision"] == pytest.approx(suspects["p_mislabeled"].iloc[1])
     assert read_summary(tmp_path) == before, "the run's own files stay as they were"
+
+
+def test_decisions_about_images_that_nobody_judges_count_nowhere(tmp_path: Path) -> None:
+    run = make_run()
+    write_run(tmp_path, run)
+    before = read_summary(tmp_path)
+    held_out, unreadable = Choice(8, "v/8.png", RELABEL, "01"), Choice(4, "broken.png", DROP)
+    with open_decisions(tmp_path) as log:
+        log.record_all([held_out, unreadable], who="ada", source="csv")
+    whole = read_run(tmp_path)
+    assert whole.summary["counts"] == before["counts"]
+    assert len(select(whole.report, run.samples.classes)) == len(whole.suspects()) == before["counts"]["label_issues"]
+    assert whole.report["rank"].notna().sum() == before["counts"]["labelled"]

@@ -70,9 +70,9 @@ def test_names_link_to_their_files_on_a_terminal_that_can(run: Run) -> None:
 
 
 def test_commonest_changes_have_bars() -> None:
-    changes = [("a", "b")] * 4 + [("b", "a")] * 2 + [("a", "\x1b")] + [("a", "c")]
+    changes = [("a", "b")] * 4 + [("b", "a")] * 2 + [("a", "\x1b")] + [("a", "c"), ("a", "")]
     frame = pd.DataFrame(changes, columns=["given_label", "suggested_label"])
-    frame["is_label_issue"] = pd.array([True] * 7 + [False], dtype="boolean")
+    frame["is_label_issue"] = pd.array([True] * 7 + [False, True], dtype="boolean")
     for encoding, mark, arrow in (("utf-8", "█", "→"), ("ascii", "#", "->")):
         file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
         console = Console(file=file, width=80)

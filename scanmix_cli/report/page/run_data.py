@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from scanmix_cli.data.decode import VALID
-from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.store import EVIDENCE, load_evidence
 from scanmix_cli.report.decided import read_decided_report
 from scanmix_cli.report.files import BAD_FILES, read_settings, read_summary, recounted
 from scanmix_cli.report.matrix_file import read_noise_matrix
 from scanmix_cli.report.spreadsheet import restored
+from scanmix_cli.report.table import is_labelled
 
 METRICS = "metrics.csv"
 
@@ -44,8 +43,7 @@ class RunData:
 
     def labelled(self) -> pd.DataFrame:
         """The readable training rows with a given label."""
-        report = self.report
-        return report[(report["split"] == TRAIN) & (report["error_code"] == VALID) & (report["given_label"] != "")]
+        return self.report[is_labelled(self.report)]
 
     def suspects(self) -> pd.DataFrame:
         """Rows with a label issue, most suspect first."""
