@@ -105,7 +105,7 @@ def _further_tests(cell: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _detection(cells: list[dict[str, Any]], published: list[PublishedRow]) -> str:
-    """Methods first, then the trivial baselines, then what was published."""
+    """Methods first, then the trivial baselines on the labels of every seed, then what was published."""
     header = (
         *("finding the errors", "seed", "AUROC", "AP", "best F1", "F1", "precision", "recall", "recall of clean"),
         *("labels right", "rate error", "calibration error"),
@@ -119,10 +119,11 @@ def _detection(cells: list[dict[str, Any]], published: list[PublishedRow]) -> st
         ]
         for cell in judged
     ]
-    rows.append(_padded("flag every label", f1=judged[0]["flag_all_f1"]))
-    rows.append(_padded("random order", auroc=0.5, ap=judged[0]["random_ap"]))
+    seeds = {str(cell["seed"]): cell for cell in judged}
+    rows += [_padded("flag every label", seed, f1=cell["flag_all_f1"]) for seed, cell in seeds.items()]
+    rows += [_padded("random order", seed, auroc=0.5, ap=cell["random_ap"]) for seed, cell in seeds.items()]
     rows += [
-        _padded(f"{row.method} ({row.source})", row.auroc, None, row.best_f1, row.f1)
+        _padded(f"{row.method} ({row.source})", NOTHING, row.auroc, None, row.best_f1, row.f1)
         for row in published
         if row.best is None
     ]
@@ -131,12 +132,13 @@ def _detection(cells: list[dict[str, Any]], published: list[PublishedRow]) -> st
 
 def _padded(
     name: str,
+    seed: str,
     auroc: float | None = None,
     ap: float | None = None,
     best_f1: float | None = None,
     f1: float | None = None,
 ) -> list[str]:
-    return [name, NOTHING, decimal(auroc), decimal(ap), decimal(best_f1), decimal(f1), *[NOTHING] * 6]
+    return [name, seed, decimal(auroc), decimal(ap), decimal(best_f1), decimal(f1), *[NOTHING] * 6]
 
 
 def _costs(cells: list[dict[str, Any]]) -> str:
