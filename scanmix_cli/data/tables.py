@@ -21,7 +21,14 @@ PARQUET_SUFFIXES = frozenset({".parquet", ".pq"})
 _SPREADSHEETS = frozenset({".xlsx", ".xls", ".ods", ".numbers"})
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")  # writes half of a character outside the basic plane, as JSON allows
 _NO_STRAY_HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # the other halves stand for bytes that are no UTF-8
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)(\.0+)?")
 _CHUNK = 10_000  # rows turned into columns at a time, which keeps memory and garbage collection small
+
+
+class _Fraction(str):
+    """A number of JSON with a point or an exponent, as it is written."""
+
+    __slots__ = ()
 
 
 @dataclass
@@ -36,16 +43,22 @@ class Table:
         return len(next(iter(self.columns.values()), []))
 
     def text(self, name: str) -> list[str]:
-        """One column as text, "" where blank; raises DataError naming the first row that holds a list or an object."""
+        """One column as text, "" where blank; raises DataError naming the first row that holds a list or an object.
+
+        Integers that JSON has as 1.0, as pandas writes them beside a blank, are 1 where all cells are whole numbers.
+        """
         values = self.columns[name]
         try:
-            return [value if type(value) is str else _text(value) for value in values]
+            texts = [value if type(value) is str else _text(value) for value in values]
         except TypeError:
             row = next(k for k, value in enumerate(values) if isinstance(value, (list, dict)))
             raise DataError(
                 f"{self.path}, row {row + 1}: column '{shown(name)}' holds {type(values[row]).__name__} "
                 f"where one text is needed; give one path and one label per row"
             ) from None
+        if any(type(value) is _Fraction for value in values) and all(_WHOLE.fullmatch(text) for text in texts if text):
+            texts = [text.partition(".")[0] for text in texts]
+        return texts
 
 
 def _text(value: Any) -> str:
@@ -231,7 +244,7 @@ def _load(path: Path, line: int, text: str) -> Any:
     """Numbers stay as they are written, and so do bytes that are no UTF-8 as `report` writes them; other halves of a
     character's code become the mark of an unknown character."""
     try:
-        value = json.loads(text, parse_int=str, parse_float=str)
+        value = json.loads(text, parse_int=str, parse_float=_Fraction)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {line}, is no valid JSON ({error.msg}); write one object per line") from None
     except RecursionError:

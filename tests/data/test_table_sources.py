@@ -151,6 +151,25 @@ def test_integer_labels_next_to_a_blank_stay_integers(tmp_path: Path, suffix: st
     assert samples.label_ids().tolist() == [0, -1, 1]
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (["null", "1.0", "10.0"], ["", "1", "10"]),  # as pandas writes integers beside a blank
+        (["7", "7.0", "-1.0"], ["7", "7", "-1"]),
+        (["1.0", "1.5", "null"], ["1.0", "1.5", ""]),
+        (["1.0", '"cat"', "2.0"], ["1.0", "cat", "2.0"]),
+        (["1.0", '"01"', "2.0"], ["1.0", "01", "2.0"]),
+        (['"1.0"', '"2.0"', "null"], ["1.0", "2.0", ""]),
+        (["1e3", "1.0", "2.0"], ["1e3", "1.0", "2.0"]),
+    ],
+)
+def test_whole_numbers_in_json_are_integers_where_all_labels_are(
+    tmp_path: Path, written: list[str], read: list[str]
+) -> None:
+    lines = [f'{{"file_name": "{name}", "label": {label}}}' for name, label in zip("abc", written, strict=True)]
+    assert read_samples(write_table(tmp_path / "t.jsonl", "\n".join(lines))).table["given_label"].tolist() == read
+
+
 def test_blank_and_missing_labels_are_unlabelled(tmp_path: Path) -> None:
     samples = read_samples(write_table(tmp_path / "t.csv", "file_name,label\na,cat\nb,\nc\nd,  \ne,dog\n"))
     assert samples.table["given_label"].tolist() == ["cat", "", "", "", "dog"]
