@@ -1,6 +1,7 @@
 """From a table with path, label and split columns to rows with places to open."""
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,9 +10,11 @@ from scanmix_cli.data.rows import Rows, is_train_name
 from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.data.tables import Table, read_table
 from scanmix_cli.data.wording import shown
+from scanmix_cli.errors import DataError
 
 _OWN_COLUMNS = frozenset({"filename", "path", "split", "given_label"})
 _PROBES = 50
+_ADDRESS = re.compile("(https?|s3|gs|file)://", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,16 @@ def resolve(cells: list[str], root: Path) -> list[str]:
 
 
 def unplaced_rows(table: Table, options: TableOptions, root: Path) -> Rows:
-    """Rows of which it is still open where their files lie."""
+    """Rows of which it is still open where their files lie; DataError where all paths are addresses such as s3://."""
     roles = find_roles(table, options.path_column, options.label_column, options.split_column)
     filenames = table.text(roles.path)
+    named = [name for name in filenames if name]
+    if named and all(map(_ADDRESS.match, named)):
+        raise DataError(
+            f"{table.path} has addresses such as {shown(named[0])} in column '{shown(roles.path)}', but images must be "
+            "files on this machine; download them and write their paths into the table, or name another column with "
+            "--path-column"
+        )
     labels = [label if label.strip() else "" for label in table.text(roles.label)]
     splits = [TRAIN] * len(table) if roles.split is None else _splits(table.text(roles.split))
     chosen = {roles.path, roles.label, roles.split}

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from image_files import make_folder, write_table
 
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.errors import DataError
@@ -171,3 +172,21 @@ def test_parquet_whose_text_is_no_utf8_is_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"aaaa.png", b"aaa\xff.png"))
     with pytest.raises(DataError, match=r"t\.parquet cannot be read as Parquet \('utf-8' codec can't decode"):
         read_samples(path)
+
+
+@pytest.mark.parametrize(
+    "address", ["https://x.org/{}.png", "HTTP://x.org/{}", "s3://b/{}", "gs://b/{}", "file:///d/{}"]
+)
+@pytest.mark.parametrize("beside", [False, True])
+def test_addresses_are_no_files(tmp_path: Path, address: str, beside: bool) -> None:
+    first, second = address.format("a"), address.format("b")
+    table = write_table(tmp_path / "t.csv", f"image,label\n{first},cat\n,cat\n{second},dog\n")
+    images = make_folder(tmp_path / "images", ["a.png", "b.png"])
+    with pytest.raises(DataError) as error:
+        read_samples(images, labels=table) if beside else read_samples(table)
+    assert str(error.value) == (
+        f"{table} has addresses such as {first} in column 'image', but images must be files on this machine; download "
+        "them and write their paths into the table, or name another column with --path-column"
+    )
+    mixed = write_table(tmp_path / "mixed.csv", f"image,label\n{first},cat\na.png,cat\nb.png,dog\n")
+    assert len(read_samples(mixed).table) == 3, "one of them is a missing file among others"
