@@ -47,7 +47,7 @@ def test_wheel_carries_the_licence_and_the_command(wheel: Path) -> None:
         (licence,) = (name for name in archive.namelist() if name.endswith("/licenses/LICENSE"))
         assert archive.read(licence) == (REPOSITORY / "LICENSE").read_bytes()
         (commands,) = (name for name in archive.namelist() if name.endswith("/entry_points.txt"))
-        assert "scanmix = scanmix_cli.cli.app:main" in archive.read(commands).decode()
+        assert "scanmix = scanmix_cli.__main__:main" in archive.read(commands).decode()
 
 
 def test_installed_wheel_imports_its_networks_and_leaves_no_top_level_models(wheel: Path, tmp_path: Path) -> None:

@@ -36,6 +36,14 @@ def test_a_command_that_waits_for_its_input_is_stopped(tmp_path: Path) -> None:
     assert process.returncode == 130
 
 
+def test_ctrl_c_while_the_command_still_loads(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt", encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    command = [sys.executable, "-m", "scanmix_cli", "check", "photos"]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", SAID)
+
+
 @pytest.mark.parametrize(
     ("arguments", "where"),
     [
