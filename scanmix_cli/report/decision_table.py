@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from scanmix_cli.data.tables import Table
+from scanmix_cli.data.tables import JSON_SUFFIXES, Table
 from scanmix_cli.data.wording import counted, quoted, shown
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.verdicts import RELABEL
@@ -31,8 +31,13 @@ def write_decision_table(path: Path, current: Mapping[int, Any]) -> int:
 
 
 def is_decision_table(table: Table) -> bool:
-    """Whether its columns are those of decisions."""
-    return has_column(table, "decision") and image_names(table) is not None
+    """Whether its columns are those of decisions, or it is the JSON of none."""
+    return _is_empty_json(table) or (has_column(table, "decision") and image_names(table) is not None)
+
+
+def _is_empty_json(table: Table) -> bool:
+    """JSON has no header: that of no decisions has no columns."""
+    return not table.columns and table.path.suffix.casefold() in JSON_SUFFIXES
 
 
 def read_decision_table(table: Table, filenames: Sequence[str]) -> tuple[list[Choice], int]:
@@ -41,6 +46,8 @@ def read_decision_table(table: Table, filenames: Sequence[str]) -> tuple[list[Ch
     A column of file names and one of decisions are needed; id, who and source tell whose they are. Raises DataError
     naming the file and the row.
     """
+    if _is_empty_json(table):
+        return [], 0
     names = image_names(table)
     if names is None or not has_column(table, "decision"):
         raise DataError(

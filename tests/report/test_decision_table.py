@@ -6,7 +6,10 @@ import pytest
 
 from scanmix_cli.errors import DataError
 from scanmix_cli.report.choices import Choice
+from scanmix_cli.report.decision_table import is_decision_table
 from scanmix_cli.report.decisions import Imported, open_decisions, read_current
+from scanmix_cli.report.export import TABLES
+from scanmix_cli.report.result_table import open_result_table
 
 CLASSES = ["01", "=cmd", "dog"]
 NAMES = ["a/1.png", "=b.png", "c\udcff, d.png", "twice.png", "twice.png"]
@@ -113,10 +116,13 @@ def test_a_table_is_read_as_data_tables_are(tmp_path: Path, name: str, content: 
         assert [(entry.decision, entry.label) for entry in log.standing()] == [("keep", ""), ("relabel", "dog")]
 
 
-def test_a_table_without_decisions_changes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", TABLES)
+def test_a_table_without_decisions_changes_nothing(tmp_path: Path, suffix: str) -> None:
+    table = tmp_path / f"none{suffix}"
     with open_decisions(tmp_path) as log:
-        assert log.export_csv(tmp_path / "none.csv") == 0
-        assert log.import_csv(tmp_path / "none.csv", NAMES, CLASSES) == Imported(new=0, known=0)
+        assert log.export_csv(table) == 0
+        assert log.import_csv(table, NAMES, CLASSES) == Imported(new=0, known=0)
+    assert is_decision_table(open_result_table(table, NAMES))
 
 
 def decide(folder: Path) -> Path:
