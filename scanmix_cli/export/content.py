@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from scanmix_cli.export.items import Item
+from scanmix_cli.report.export import unicode_text
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,6 @@ def content_of(
     return Content(
         unicode_text(run), [*map(unicode_text, classes)], [*map(shown, items)], [*map(unicode_text, paths)], values
     )
-
-
-def unicode_text(text: str) -> str:
-    """The text with escapes in place of bytes that are no UTF-8."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def xml_text(text: str) -> str:

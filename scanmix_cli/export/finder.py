@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from scanmix_cli.export.content import unicode_text
 from scanmix_cli.export.names import split_suffix, unique_stems
 from scanmix_cli.report.choices import RowFinder
+from scanmix_cli.report.export import unicode_text
 
 _UPLOADED = re.compile(r"^[0-9a-f]{8}-")  # Label Studio puts this before the name of an uploaded file
 

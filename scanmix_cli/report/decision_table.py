@@ -12,7 +12,7 @@ from scanmix_cli.data.wording import counted, quoted, shown
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.verdicts import RELABEL
 from scanmix_cli.report.choices import Choice, Origin, RowFinder, problem
-from scanmix_cli.report.export import write_table
+from scanmix_cli.report.export import unicode_text, write_table
 from scanmix_cli.report.result_table import column, has_column, image_names
 
 COLUMNS = ("id", "row", "filename", "decision", "label", "who", "when", "source")
@@ -54,7 +54,8 @@ def read_decision_table(table: Table, filenames: Sequence[str]) -> tuple[list[Ch
             f"{table.path} has no column '{'filename' if names is None else 'decision'}'; columns found: "
             f"{', '.join(map(shown, table.columns))}; its header should be {','.join(COLUMNS)}"
         )
-    rows = RowFinder(filenames)
+    # Parquet has escapes in place of bytes that are no UTF-8
+    rows, escaped = RowFinder(filenames), RowFinder([unicode_text(name) for name in filenames])
     choices: dict[int, Choice] = {}
     foreign = 0
     cells = (column(table, name) for name in ("row", "decision", "label", "who", "source", "id"))
@@ -65,9 +66,11 @@ def read_decision_table(table: Table, filenames: Sequence[str]) -> tuple[list[Ch
             raise DataError(f"{table.path}, row {line}: {wrong}")
         row = rows.find(name, number)
         if row is None:
+            row = escaped.find(name, number)
+        if row is None:
             foreign += 1
         else:
-            choices[row] = Choice(row, name, decision, label, Origin(*origin))
+            choices[row] = Choice(row, filenames[row], decision, label, Origin(*origin))
     return list(choices.values()), foreign
 
 

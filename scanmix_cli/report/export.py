@@ -57,6 +57,11 @@ def _plain(column: pd.Series) -> list[Any]:
     ]
 
 
+def unicode_text(text: str) -> str:
+    """The text with escapes in place of bytes that are no UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _json(rows: pd.DataFrame) -> str:
     return json.dumps(records(rows), indent=1) + "\n"
 
@@ -67,11 +72,7 @@ def _jsonl(rows: pd.DataFrame) -> str:
 
 def _parquet(rows: pd.DataFrame) -> bytes:
     """Text as UTF-8 strings; bytes of a file name that are no UTF-8 are shown as escapes."""
-    texts = {
-        name: [text.encode("utf-8", "backslashreplace").decode("utf-8") for text in rows[name]]
-        for name in rows.columns
-        if rows[name].dtype == object
-    }
+    texts = {name: [unicode_text(text) for text in rows[name]] for name in rows.columns if rows[name].dtype == object}
     stream = io.BytesIO()
     rows.assign(**texts).to_parquet(stream, index=False)
     return stream.getvalue()

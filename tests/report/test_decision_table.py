@@ -125,6 +125,19 @@ def test_a_table_without_decisions_changes_nothing(tmp_path: Path, suffix: str) 
     assert is_decision_table(open_result_table(table, NAMES))
 
 
+@pytest.mark.parametrize("suffix", TABLES)
+def test_names_that_are_no_utf8_come_back(tmp_path: Path, suffix: str) -> None:
+    table = tmp_path / f"decisions{suffix}"
+    with open_decisions(tmp_path) as log:
+        log.record_all([relabel(2), Choice(4, NAMES[4], "drop")], who="ada", source="review")
+        assert log.export_csv(table) == 2
+        assert log.import_csv(table, NAMES, CLASSES) == Imported(new=0, known=2)
+    (tmp_path / "other").mkdir()
+    with open_decisions(tmp_path / "other") as log:
+        assert log.import_csv(table, NAMES, CLASSES) == Imported(new=2, known=0)
+        assert log.current()[2].filename == NAMES[2]
+
+
 def decide(folder: Path) -> Path:
     """Two decisions of people and one of a tool in the run, written as a table."""
     folder.mkdir(exist_ok=True)
