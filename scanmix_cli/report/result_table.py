@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scanmix_cli.data.columns import PATH_NAMES, path_column
-from scanmix_cli.data.tables import Table, read_result_table
+from scanmix_cli.data.tables import JSON_SUFFIXES, PARQUET_SUFFIXES, Table, read_result_table
 from scanmix_cli.data.text import has_stray_bytes, normal_name
 from scanmix_cli.report.spreadsheet import restored
 
@@ -20,8 +20,8 @@ def open_result_table(path: Path, own: Iterable[str]) -> Table:
     stray = set(filter(has_stray_bytes, own))
     if stray:
         table = read_result_table(path, known=KNOWN, keep_stray=True)
-        cells = (cell for values in table.columns.values() for cell in values if isinstance(cell, str))
-        if any(restored(cell) in stray for cell in cells):
+        cells = [cell for values in table.columns.values() for cell in values if isinstance(cell, str)]
+        if stray.intersection(_unguarded(table, cells)):
             return table
     return read_result_table(path, known=KNOWN)
 
@@ -34,7 +34,13 @@ def has_column(table: Table, name: str) -> bool:
 def column(table: Table, name: str) -> list[str]:
     """The cells of a column by its name in normal form, as before `harmless`; blanks where there is none."""
     found = next((own for own in table.columns if normal_name(own) == name), None)
-    return [""] * len(table) if found is None else [restored(cell) for cell in table.text(found)]
+    return [""] * len(table) if found is None else _unguarded(table, table.text(found))
+
+
+def _unguarded(table: Table, cells: list[str]) -> list[str]:
+    """The cells as before `harmless`, which changes those of tables that a spreadsheet opens, not JSON and Parquet."""
+    is_text = table.path.suffix.casefold() not in JSON_SUFFIXES | PARQUET_SUFFIXES
+    return [restored(cell) for cell in cells] if is_text else cells
 
 
 def image_names(table: Table) -> list[str] | None:

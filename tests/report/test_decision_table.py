@@ -138,6 +138,20 @@ def test_names_that_are_no_utf8_come_back(tmp_path: Path, suffix: str) -> None:
         assert log.current()[2].filename == NAMES[2]
 
 
+@pytest.mark.parametrize("suffix", TABLES)
+def test_names_like_guarded_formulas_come_back(tmp_path: Path, suffix: str) -> None:
+    names, table = ["'=a.png", "=a.png", "''-b.png"], tmp_path / f"decisions{suffix}"
+    with open_decisions(tmp_path) as log:
+        log.record_all([Choice(row, name, "relabel", name) for row, name in enumerate(names)], who="'=eve", source="-")
+        log.export_csv(table)
+        assert log.import_csv(table, names, []) == Imported(new=0, known=3)
+    (tmp_path / "other").mkdir()
+    with open_decisions(tmp_path / "other") as log:
+        assert log.import_csv(table, names, names) == Imported(new=3, known=0)
+        found = [(entry.filename, entry.label, entry.who) for entry in log.standing()]
+    assert sorted(found) == sorted((name, name, "'=eve") for name in names)
+
+
 def decide(folder: Path) -> Path:
     """Two decisions of people and one of a tool in the run, written as a table."""
     folder.mkdir(exist_ok=True)
