@@ -208,8 +208,8 @@ class Teacher:
 
     def _call_witness(self, features: Tensor, neighbors: Tensor) -> None:
         """Fit the probe. Two networks start from encoders that no label has touched: the first one's is enough."""
-        labels = self.images.labels
-        self.witness = probe(features, labels, counted_noise_matrix(self._votes(neighbors), labels), self.context)
+        _, matrix = self._humbled(self._votes(neighbors))
+        self.witness = probe(features, self.images.labels, matrix, self.context)
         agree([self.witness])
         self.heard = self._is_worth_hearing(neighbors)
 
@@ -238,17 +238,21 @@ class Teacher:
         return LEARNED_FLOOR / self.images.classes
 
     def _with_label(self, without: Tensor) -> Tensor:
-        labels = self.images.labels
-        weakness = self._weakness(without)
-        if weakness:
-            without = tempered(without, WEAK**weakness)
-        matrix = counted_noise_matrix(without, labels)
-        if weakness:
-            matrix = matrix.lerp(fitted_noise_matrix(without, labels), weakness)
-        posterior = label_posterior(without, labels, matrix**self.settings.classifier_say if self.made else matrix)
+        without, matrix = self._humbled(without)
+        say = self.settings.classifier_say if self.made else 1.0
+        posterior = label_posterior(without, self.images.labels, matrix**say)
         if self.images.trusted is not None:
             posterior = torch.where(self.images.trusted.unsqueeze(1), self.given, posterior)
         return posterior
+
+    def _humbled(self, beliefs: Tensor) -> tuple[Tensor, Tensor]:
+        """Beliefs (N, C), vaguer where features are weak, and their noise matrix (C, C): counted, and the weaker the
+        features, the more of it fitted. Counted, weak beliefs take their own doubt for wrong labels."""
+        labels, weakness = self.images.labels, self._weakness(beliefs)
+        if not weakness:
+            return beliefs, counted_noise_matrix(beliefs, labels)
+        beliefs = tempered(beliefs, WEAK**weakness)
+        return beliefs, counted_noise_matrix(beliefs, labels).lerp(fitted_noise_matrix(beliefs, labels), weakness)
 
     def _find_out(self, neighbors: Tensor) -> None:
         """Whether a classifier made the labels, by what the neighbours' votes alone make of them; how often votes are
@@ -283,7 +287,7 @@ class Teacher:
         Good features make the beliefs sure; where most labels are wrong they do not, but settled votes are as sure in
         good features as with right labels, and as unsure in weak ones.
         """
-        return 1 - self._goodness(without) if self.settings.humble else 0.0
+        return 1 - self._goodness(without) if self.settings.humble and self.images.known.any() else 0.0
 
     def _goodness(self, beliefs: Tensor) -> float:
         """Of the features, told by the beliefs (N, C) about SAMPLE labelled images at most."""

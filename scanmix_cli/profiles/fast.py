@@ -77,7 +77,6 @@ CPU = replace(
         learning_rate=0.03,
         networks=1,
         floor=0.01,
-        humble=True,
         classifier_say=0.25,
     ),
     supervised=SupervisedSettings(epochs=40, batch_size=64, learning_rate=0.03),

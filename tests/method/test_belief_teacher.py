@@ -20,7 +20,7 @@ def test_the_confusion_of_labels_that_a_classifier_made_has_less_say(made: bool)
     without = torch.rand(96, 3, generator=torch.Generator().manual_seed(0)) + 0.1
     without /= without.sum(1, keepdim=True)
     chance = counted_noise_matrix(without, CONTEXT_IMAGES.labels).T[CONTEXT_IMAGES.labels]
-    teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, classifier_say=0.25), 5, toy_context())
+    teacher = Teacher(CONTEXT_IMAGES, replace(SETTINGS, classifier_say=0.25, humble=False), 5, toy_context())
     teacher.load_state_dict({"good": True, "made": made, "rounds": 3, "heard": False})
     expected = without * chance ** (0.25 if made else 1)
     expected /= expected.sum(1, keepdim=True)

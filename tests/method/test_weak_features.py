@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 from toy_runs import toy_context, toy_images
 
+from scanmix_cli.engine.context import Context
+from scanmix_cli.method import belief_loop
 from scanmix_cli.method.belief_loop import Teacher
 from scanmix_cli.method.beliefs import believe
 from scanmix_cli.method.networks import scanmix_net
@@ -16,7 +19,9 @@ from scanmix_cli.method.student import Student, make_student
 CLASSES, EACH, NEAR = 10, 120, 20
 
 
-def started(alike: float, wrong: float, monkeypatch: pytest.MonkeyPatch, humble: bool = True) -> Teacher:
+def started(
+    alike: float, wrong: float, monkeypatch: pytest.MonkeyPatch, humble: bool = True, probe: float = 0.0
+) -> Teacher:
     """A teacher of images of which a share `alike` of the neighbours is of their class, and a share `wrong` of the
     labels drawn anew."""
     draw = np.random.default_rng(0)
@@ -26,7 +31,7 @@ def started(alike: float, wrong: float, monkeypatch: pytest.MonkeyPatch, humble:
     labels = np.where(draw.random(len(truth)) < wrong, draw.integers(0, CLASSES, len(truth)), truth)
     pixels = torch.zeros((len(truth), 3, 16, 16), dtype=torch.uint8)
     images = replace(toy_images(3), pixels=pixels, labels=torch.from_numpy(labels), classes=CLASSES)
-    settings, context = BeliefSettings(humble=humble), toy_context()
+    settings, context = BeliefSettings(humble=humble, probe=probe), toy_context()
     teacher = Teacher(images, settings, NEAR, context)
     monkeypatch.setattr(teacher, "mine", lambda features: torch.from_numpy(near))
     teacher.start(teacher_student(teacher))
@@ -64,6 +69,23 @@ def test_weak_features_give_way(wrong: float, monkeypatch: pytest.MonkeyPatch) -
 
 def test_nobody_gives_way_without_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     assert weakness(started(0.15, 0.2, monkeypatch, humble=False)) == 0
+
+
+def test_in_weak_features_the_noise_matrix_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """82 % of the labels are right. Counted by vague votes it looks like a seventh, and what the probe learns by would
+    throw right labels away."""
+    asked: list[Tensor] = []
+
+    def probe(features: Tensor, labels: Tensor, matrix: Tensor, context: Context) -> Tensor:
+        asked.append(matrix)
+        return torch.full((len(labels), CLASSES), 1 / CLASSES)
+
+    monkeypatch.setattr(belief_loop, "probe", probe)
+    for humble in (True, False):
+        started(0.2, 0.2, monkeypatch, humble, probe=0.5)
+    fitted, counted = (float(matrix.diagonal().mean()) for matrix in asked)
+    assert counted < 0.2
+    assert fitted > 2 * counted
 
 
 @pytest.mark.parametrize(
