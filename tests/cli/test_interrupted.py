@@ -24,11 +24,17 @@ def open_for_reader(pipe: Path, process: "subprocess.Popen[str]") -> int:
     raise AssertionError(process.communicate()[1])
 
 
+def heed_interrupts() -> None:
+    """In a child of a process that ignores Ctrl-C, as what a shell runs in the background does."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_a_command_that_waits_for_its_input_is_stopped(tmp_path: Path) -> None:
     table = tmp_path / "labels.csv"
     os.mkfifo(table)
     command = [sys.executable, "-m", "scanmix_cli", "check", str(table)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, preexec_fn=heed_interrupts) as process:
         writer = open_for_reader(table, process)
         process.send_signal(signal.SIGINT)
         assert process.communicate() == ("", SAID)
