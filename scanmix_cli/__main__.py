@@ -21,7 +21,7 @@ def share_cores() -> None:
     """Let threads that wait for each other sleep soon, unless the environment says how they wait.
 
     By GNU OpenMP's default they spin for milliseconds. Where another program has one of the cores, they spin on the
-    core that those they wait for need, and training takes ten times as long (docs/performance.md). PyTorch reads
+    core that those they wait for need, and a step takes up to thirty times as long (docs/performance.md). PyTorch reads
     this when it is loaded.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
