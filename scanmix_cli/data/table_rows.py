@@ -9,7 +9,7 @@ from scanmix_cli.data.columns import find_roles, known_names, names_beside
 from scanmix_cli.data.rows import Rows, is_train_name
 from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.data.tables import Table, read_table
-from scanmix_cli.data.wording import shown
+from scanmix_cli.data.wording import counted, shown
 from scanmix_cli.errors import DataError
 
 _OWN_COLUMNS = frozenset({"filename", "path", "split", "given_label"})
@@ -66,7 +66,8 @@ def unplaced_rows(table: Table, options: TableOptions, root: Path) -> Rows:
     roles = find_roles(table, options.path_column, options.label_column, options.split_column)
     filenames = table.text(roles.path)
     named = [name for name in filenames if name]
-    if named and all(map(_ADDRESS.match, named)):
+    addresses = [name for name in named if _ADDRESS.match(name)]
+    if named and len(addresses) == len(named):
         raise DataError(
             f"{table.path} has addresses such as {shown(named[0])} in column '{shown(roles.path)}', but images must be "
             "files on this machine; download them and write their paths into the table, or name another column with "
@@ -79,6 +80,11 @@ def unplaced_rows(table: Table, options: TableOptions, root: Path) -> Rows:
     extra = {new: table.columns[name] for name, new in called.items()}
     classes = set(labels) - {""}
     warnings = [*table.warnings, *roles.warnings]
+    if addresses:
+        warnings.append(
+            f"{counted(len(addresses), 'row')} of {table.path} {'names' if len(addresses) == 1 else 'name'} an address "
+            f"such as {shown(addresses[0])} instead of a file; nothing is downloaded, so these images count as missing"
+        )
     return Rows(root, filenames, [], splits, labels, classes, extra, warnings=warnings, table=table.path)
 
 

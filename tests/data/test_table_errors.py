@@ -189,4 +189,9 @@ def test_addresses_are_no_files(tmp_path: Path, address: str, beside: bool) -> N
         "them and write their paths into the table, or name another column with --path-column"
     )
     mixed = write_table(tmp_path / "mixed.csv", f"image,label\n{first},cat\na.png,cat\nb.png,dog\n")
-    assert len(read_samples(mixed).table) == 3, "one of them is a missing file among others"
+    samples = read_samples(mixed)
+    assert len(samples.table) == 3, "one of them is a missing file among others"
+    assert (
+        f"1 row of {mixed} names an address such as {first} instead of a file; nothing is downloaded, "
+        "so these images count as missing"
+    ) in samples.warnings

@@ -76,6 +76,10 @@ def test_the_verdict_counts_one_and_none_correctly() -> None:
     summary = make_page_run().summary
     one = summary["counts"] | {"label_issues": 1, "relabel": 0, "review": 1, "drop": 0}
     assert verdict({"counts": one}, None) == ["1 image of 300 has a suspect label: 1 needs a look."]
+    dropped = summary["counts"] | {"label_issues": 2, "relabel": 1, "review": 0, "drop": 1}
+    assert verdict({"counts": dropped}, None) == [
+        "2 images of 300 have a suspect label: 1 can take the suggested label, 1 should be left out."
+    ]
     none = summary["counts"] | {"label_issues": 0}
     assert verdict({"counts": none}, None) == ["None of 300 labelled images has a suspect label."]
     many = [verdict({"counts": none | {"labelled": n}}, None)[0] for n in (1, 1200)]

@@ -115,7 +115,7 @@ def _todo(counts: dict[str, int]) -> str:
     kinds = (
         ("relabel", "can take the suggested label"),
         ("review", "need a look" if counts["review"] != 1 else "needs a look"),
-        ("drop", "fit no class" if counts["drop"] != 1 else "fits no class"),
+        ("drop", "should be left out"),
     )
     parts = [f"{counts[action]:,} {words}" for action, words in kinds if counts[action]]
     return ", ".join(parts) if parts else "nothing to do"
