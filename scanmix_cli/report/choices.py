@@ -69,9 +69,13 @@ class RowFinder:
 
     def find_all(self, name: str, number: str = "") -> list[int]:
         """All rows that may be meant."""
-        rows = named_by_number(self._rows.get(name, []), number)
+        rows = named_by_number(self.named(name), number)
         trained = [row for row in rows if self._training[row]] if len(rows) > 1 and self._training else []
         return trained if len(trained) == 1 else rows
+
+    def named(self, name: str) -> list[int]:
+        """All rows of that name."""
+        return self._rows.get(name, [])
 
 
 @dataclass
