@@ -3,7 +3,7 @@
 import os.path
 import posixpath
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -59,18 +59,23 @@ class _Ends:
     """Finds paths by their last components, and by more than all of their components."""
 
     def __init__(self, paths: Sequence[str]) -> None:
-        self._paths = paths
-        self._rows = defaultdict(list)
+        self._whole, self._ends = defaultdict(list), defaultdict(list)
         for row, path in enumerate(paths):
-            self._rows[posixpath.basename(path)].append(row)
+            self._whole[path].append(row)
+            for end in _ends(path):
+                self._ends[end].append(row)
 
     def rows(self, path: str) -> list[int]:
         """Of the rows whose path ends `path` only those with the longest."""
-        alike = self._rows.get(posixpath.basename(path), [])
-        longer = [row for row in alike if f"/{self._paths[row]}".endswith(f"/{path}")]
-        within = [row for row in alike if f"/{path}".endswith(f"/{self._paths[row]}")]
-        longest = max((len(self._paths[row]) for row in within), default=0)
-        return [*longer, *(row for row in within if len(self._paths[row]) == longest)]
+        within = next((self._whole[end] for end in (path, *_ends(path)) if end in self._whole), [])
+        return [*self._ends.get(path, []), *within]
+
+
+def _ends(path: str) -> Iterator[str]:
+    """What follows each of the slashes of a path, the longest first."""
+    while "/" in path:
+        path = path.partition("/")[2]
+        yield path
 
 
 class _Exported:
