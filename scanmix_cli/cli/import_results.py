@@ -39,33 +39,36 @@ def import_results(
     """
     from scanmix_cli.export.results import read_results
     from scanmix_cli.report.decided import read_decided_report
-    from scanmix_cli.report.decision_table import new_classes, refuse_new_classes
+    from scanmix_cli.report.decision_table import new_classes, refuse_new_classes, told_repeated
     from scanmix_cli.report.decisions import open_decisions, read_current
     from scanmix_cli.report.files import read_summary
+    from scanmix_cli.report.places import image_paths
 
     folder = latest_run() if run is None else resolve_run(run)
-    classes = read_summary(folder)["classes"]
-    found = read_results(file, read_decided_report(folder)[0], classes)
+    summary, (report, _) = read_summary(folder), read_decided_report(folder)
+    classes = summary["classes"]
+    found = read_results(file, report, classes, image_paths(folder, report, summary))
     known = {*classes, *(entry.label for entry in read_current(folder).values())}
     if not allow_new:
         refuse_new_classes(file, found.choices, known, folder)
     with open_decisions(folder) as log:
         name = _user() if who is None else who
         done = log.add_new(found.choices, who=name, source=found.source, over_people=replace)
-    new = new_classes(found.choices, known)
+    new, unfound = new_classes(found.choices, known), found.unfound
     parts = {
         f"{counted(done.new, 'decision')} from {found.source}": True,
         f"{done.known} stood already": done.known,
         f"{done.left} left as people decided (add --replace to replace them)": done.left,
-        f"{found.foreign} name no image of this run": found.foreign,
+        f"{unfound.foreign} name no image of this run": unfound.foreign,
+        told_repeated(unfound.repeated): unfound.repeated,
         f"{found.undecided} left to review": found.undecided,
         f"{found.agreed} kept as the run keeps them": found.agreed,
         f"new to the run: {quoted(new)}": new,
     }
     typer.echo(", ".join(part for part, told in parts.items() if told), err=True)
     if as_json:
-        counts = {"new": done.new, "known": done.known, "left": done.left, "foreign": found.foreign}
-        more = {"undecided": found.undecided, "new_classes": new}
+        counts = {"new": done.new, "known": done.known, "left": done.left, "foreign": unfound.foreign}
+        more = {"repeated": unfound.repeated, "undecided": found.undecided, "new_classes": new}
         typer.echo(json.dumps({"run": str(folder), "source": found.source, **counts, **more}))
 
 

@@ -97,7 +97,8 @@ def login() -> str:
 
 def _tables(folder: Path, import_file: Path | None, export_file: Path | None, who: str) -> None:
     """Decisions from a table, then to one; the run is written to by an import alone."""
-    from scanmix_cli.report.decision_table import write_decision_table
+    from scanmix_cli.data.samples import TRAIN
+    from scanmix_cli.report.decision_table import told_repeated, write_decision_table
     from scanmix_cli.report.decisions import open_decisions, read_current
     from scanmix_cli.report.export import TABLES, check_extension
     from scanmix_cli.report.files import read_report, read_summary
@@ -106,15 +107,18 @@ def _tables(folder: Path, import_file: Path | None, export_file: Path | None, wh
     if export_file is not None:
         check_file(export_file, (import_file, *trained_on(folder)), option="--export")
         check_extension(export_file, TABLES, option="--export")
-    names = read_report(folder)["filename"].tolist()
+    report = read_report(folder)
     if import_file is not None:
         with open_decisions(folder) as log:
-            done = log.import_csv(import_file, names, read_summary(folder)["classes"], who=who)
+            names, training = report["filename"].tolist(), (report["split"] == TRAIN).tolist()
+            done = log.import_csv(import_file, names, read_summary(folder)["classes"], training=training, who=who)
         told = f"{counted(done.new, 'new decision')}, {done.known} known already"
         if done.left:
             told += f", {done.left} left as people decided"
         if done.foreign:
             told += f", {counted(done.foreign, 'row')} of no image of this run left out"
+        if done.repeated:
+            told += f", {told_repeated(done.repeated)}"
         typer.echo(f"{import_file}: {told}", err=True)
     if export_file is not None:
         make_room(export_file)

@@ -8,7 +8,7 @@ from scanmix_cli.errors import SettingsError
 from scanmix_cli.export import cleanlab, coco, cvat, embeddings, fiftyone, huggingface, labelstudio, tables
 from scanmix_cli.export.content import Content
 from scanmix_cli.export.items import Item
-from scanmix_cli.export.names import class_folders
+from scanmix_cli.export.names import DATA, TOGETHER, UNLABELLED, class_folders
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ def folders_for(items: Sequence[Item], classes: Sequence[str]) -> Folders:
 
 def by_class(item: Item, folders: Folders) -> str:
     """train/cat for torchvision's ImageFolder; images without a label lie beside the splits, where no loader looks."""
-    return f"{folders.splits[item.split]}/{folders.labels[item.label]}" if item.label else "unlabelled"
+    return f"{folders.splits[item.split]}/{folders.labels[item.label]}" if item.label else UNLABELLED
 
 
 def by_split(item: Item, folders: Folders) -> str:
@@ -34,11 +34,11 @@ def by_split(item: Item, folders: Folders) -> str:
 
 
 def together(item: Item, folders: Folders) -> str:
-    return "images"
+    return TOGETHER
 
 
 def as_data(item: Item, folders: Folders) -> str:
-    return "data"
+    return DATA
 
 
 @dataclass(frozen=True)

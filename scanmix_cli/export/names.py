@@ -10,6 +10,7 @@ from scanmix_cli.data.listing import IMAGE_SUFFIXES
 
 LONGEST = 200  # bytes of a stem, which leaves room for a number and a suffix within the usual 255
 LONGEST_FOLDER = 255  # bytes
+TOGETHER, DATA, UNLABELLED = FLAT = ("images", "data", "unlabelled")  # folders of pictures of all splits
 DIGITS = 16  # of the digest that tells folder names apart
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 _FOLDER_ENCODED = re.compile(r"[\x00/\udc80-\udcff]|^\.|%(?=[0-9A-F]{2}|~)")

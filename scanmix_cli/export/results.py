@@ -4,6 +4,7 @@ A label that a person gave in Label Studio or CVAT is a decision: keep where it 
 """
 
 import json
+import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,36 +14,39 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
+from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.data.wording import shown
 from scanmix_cli.errors import DataError
 from scanmix_cli.export.finder import ImageFinder
 from scanmix_cli.export.verdict_tables import Results, choice_of, is_report, read_cleanlab, read_report_table
-from scanmix_cli.report.choices import Choice
+from scanmix_cli.report.choices import Choice, Unfound
 from scanmix_cli.report.decision_table import is_decision_table, read_decision_table, require_images
 from scanmix_cli.report.result_table import has_column, open_result_table
 
 OURS, LABEL_STUDIO, CVAT = "csv", "labelstudio", "cvat"
 LARGEST = 1 << 30  # bytes that a packed CVAT result may unpack to
+_SERVED = re.compile(r"^(\w+://[^/]*)?/data/")  # where Label Studio serves files
+_UPLOADED = re.compile(r"(?:(?:.*/)?upload/(?:\d+/)?)?[0-9a-f]{8}-([^/]+)")  # and what it calls an uploaded one
 LABEL_KEYS = ("label", "choice", "choices")  # of Label Studio's flat records
 
 
-def read_results(path: Path, report: pd.DataFrame, classes: Sequence[str]) -> Results:
+def read_results(path: Path, report: pd.DataFrame, classes: Sequence[str], places: Sequence[str] = ()) -> Results:
     """Decisions about the rows of `report`, a run's with decisions in place, from a result file; its content tells
-    which kind it is.
+    which kind it is. `places`: where the file of every row lies.
 
     Raises DataError where the file is none of the known kinds, its rows cannot be told apart, or it names no image of
     the run.
     """
     if not path.is_file():
         raise DataError(f"{path} is no file; name the result of another tool")
-    results = _read(path, report, classes)
-    require_images(path, len(results.choices) + results.undecided + results.agreed, results.foreign)
+    results = _read(path, report, classes, places)
+    require_images(path, len(results.choices) + results.undecided + results.agreed, results.unfound)
     return results
 
 
-def _read(path: Path, report: pd.DataFrame, classes: Sequence[str]) -> Results:
+def _read(path: Path, report: pd.DataFrame, classes: Sequence[str], places: Sequence[str]) -> Results:
     names = report["filename"].tolist()
-    finder = ImageFinder(names)
+    finder = ImageFinder(report, places)
     suffix = path.suffix.casefold()
     if suffix in (".xml", ".zip"):
         return _gathered(CVAT, _cvat(path), finder, report)
@@ -52,7 +56,7 @@ def _read(path: Path, report: pd.DataFrame, classes: Sequence[str]) -> Results:
             return _gathered(LABEL_STUDIO, _label_studio(path, tasks), finder, report)
     table = open_result_table(path, (*names, *classes))
     if is_decision_table(table):
-        return Results(OURS, *read_decision_table(table, names))
+        return Results(OURS, *read_decision_table(table, names, (report["split"] == TRAIN).tolist()))
     if is_report(table):
         return read_report_table(table, finder, report)
     if has_column(table, "is_label_issue"):
@@ -71,14 +75,12 @@ Entry = tuple[Sequence[str], str, str | None]
 def _gathered(source: str, entries: Iterator[Entry], finder: ImageFinder, report: pd.DataFrame) -> Results:
     names, given = report["filename"].tolist(), report["given_label"].tolist()
     choices: dict[int, Choice] = {}
-    foreign = 0
+    unfound = Unfound()
     for candidates, number, label in entries:
-        row = finder.find(candidates, number)
-        if row is None:
-            foreign += 1
-        else:
+        row = unfound.only(finder.rows(candidates, number, exported=source == CVAT), candidates[0])
+        if row is not None:
             choices[row] = choice_of(row, names[row], given[row], label)
-    return Results(source, list(choices.values()), foreign)
+    return Results(source, list(choices.values()), unfound)
 
 
 def _cvat(path: Path) -> Iterator[Entry]:
@@ -145,5 +147,11 @@ def _flat(task: Mapping[str, Any]) -> Iterator[Entry]:
 
 
 def _named(data: Mapping[str, Any]) -> tuple[Sequence[str], str]:
+    """An export's tasks by row and file name, others by their address; an uploaded file has a name alone."""
+    filename, number = str(data.get("filename", "")), str(data.get("row", ""))
+    if filename and number:
+        return (filename,), number
     address = unquote(str(data.get("image", "")), errors="surrogateescape").split("?d=")[-1]
-    return (str(data.get("filename", "")), address), str(data.get("row", ""))
+    uploaded = _UPLOADED.fullmatch(address)
+    names = (filename, _SERVED.sub("", address), uploaded[1] if uploaded else "")
+    return tuple(filter(None, names)) or ("",), number

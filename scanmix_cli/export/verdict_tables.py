@@ -16,7 +16,7 @@ from scanmix_cli.data.wording import shown
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL, REVIEW
 from scanmix_cli.export.finder import ImageFinder
-from scanmix_cli.report.choices import CLEANLAB, UNSURE, Choice
+from scanmix_cli.report.choices import CLEANLAB, LONGEST_NUMBER, UNSURE, Choice, Unfound, named_by_number
 from scanmix_cli.report.result_table import column, has_column, image_names
 from scanmix_cli.report.table import is_labelled
 
@@ -30,7 +30,7 @@ class Results:
 
     source: str
     choices: list[Choice]
-    foreign: int  # name no image of the run
+    unfound: Unfound
     undecided: int = 0  # of a report: still to review
     agreed: int = 0  # of a report: keep a label that the run keeps
 
@@ -56,16 +56,18 @@ def read_report_table(table: Table, finder: ImageFinder, report: pd.DataFrame) -
     )
     rows = _rows_by_label(table, names, finder, report)
     choices: dict[int, Choice] = {}
-    foreign = undecided = agreed = 0
-    cells = zip(rows, column(table, "suggested_action"), column(table, "suggested_label"), strict=True)
-    for line, (row, action, label) in enumerate(cells, start=1):
+    unfound = Unfound()
+    undecided = agreed = 0
+    cells = zip(names, rows, column(table, "suggested_action"), column(table, "suggested_label"), strict=True)
+    for line, (name, found, action, label) in enumerate(cells, start=1):
         action = action.strip().casefold()
+        row = found[0] if len(found) == 1 else None
         if wrong := _problem(action, label, () if row is None else (given[row], own_labels[row])):
             raise DataError(f"{table.path}, row {line}: {wrong}")
         if not action:  # held out, or no picture
             continue
         if row is None:
-            foreign += 1
+            unfound.only(found, name)
         elif action == REVIEW:
             undecided += 1
         elif action == RELABEL:
@@ -74,7 +76,7 @@ def read_report_table(table: Table, finder: ImageFinder, report: pd.DataFrame) -
             agreed += 1
         else:
             choices[row] = Choice(row, report["filename"].iloc[row], action)
-    return Results(REPORT, list(choices.values()), foreign, undecided, agreed)
+    return Results(REPORT, list(choices.values()), unfound, undecided, agreed)
 
 
 def _problem(action: str, label: str, known: Sequence[str]) -> str:
@@ -91,16 +93,19 @@ def _problem(action: str, label: str, known: Sequence[str]) -> str:
     return ""
 
 
-def _rows_by_label(table: Table, names: Sequence[str], finder: ImageFinder, report: pd.DataFrame) -> list[int | None]:
-    """The row of each line: a file that the data list several times is told by its given label, then by order."""
+def _rows_by_label(table: Table, names: Sequence[str], finder: ImageFinder, report: pd.DataFrame) -> list[list[int]]:
+    """The rows that each line may mean: a file that the data list several times is told by its given label and its
+    split, then by order."""
+    known = ("given_label", "split") if has_column(table, "split") else ("given_label",)
     rows = defaultdict(list)
-    for row, key in enumerate(zip(report["filename"], report["given_label"], strict=True)):
-        rows[key].append(row)
-    lines = zip(names, column(table, "given_label"), column(table, "row"), strict=True)
-    return [
-        rows[name, given].pop(0) if rows.get((name, given)) else finder.find((name,), number)
-        for name, given, number in lines
-    ]
+    for row, own in enumerate(zip(*(report[name] for name in ("filename", *known)), strict=True)):
+        rows[own].append(row)
+    lines = zip(column(table, "row"), names, *(column(table, name) for name in known), strict=True)
+    found: list[list[int]] = []
+    for number, *key in lines:
+        left = rows.get(tuple(key), [])
+        found.append([left.pop(left.index(named_by_number(left, number)[0]))] if left else finder.rows(key[:1], number))
+    return found
 
 
 def read_cleanlab(table: Table, finder: ImageFinder, report: pd.DataFrame, classes: Sequence[str]) -> Results:
@@ -113,17 +118,16 @@ def read_cleanlab(table: Table, finder: ImageFinder, report: pd.DataFrame, class
     issues, labels = column(table, "is_label_issue"), column(table, "predicted_label")
     filenames, given = report["filename"].tolist(), report["given_label"].tolist()
     choices: dict[int, Choice] = {}
-    foreign = 0
+    unfound = Unfound()
     for k, (issue, predicted) in enumerate(zip(issues, labels, strict=True)):
         if issue.strip().casefold() not in ("true", "1"):
             continue
-        row = by_order[k] if names is None else finder.find((names[k],), numbers[k])
+        row = by_order[k] if names is None else unfound.only(finder.rows((names[k],), numbers[k]), names[k])
         if row is None:
-            foreign += 1
             continue
         label = _class_name(predicted, classes)
         choices[row] = choice_of(row, filenames[row], "", None if label in ("", given[row]) else label)
-    return Results(CLEANLAB, list(choices.values()), foreign)
+    return Results(CLEANLAB, list(choices.values()), unfound)
 
 
 def _rows_by_order(table: Table, report: pd.DataFrame) -> list[int]:
@@ -140,6 +144,6 @@ def _rows_by_order(table: Table, report: pd.DataFrame) -> list[int]:
 
 def _class_name(cell: str, classes: Sequence[str]) -> str:
     """A class by its name, or by its number as cleanlab counts classes."""
-    if cell not in classes and cell.isdecimal() and int(cell) < len(classes):
+    if cell not in classes and cell.isdecimal() and len(cell) <= LONGEST_NUMBER and int(cell) < len(classes):
         return classes[int(cell)]
     return cell

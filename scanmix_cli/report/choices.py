@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.verdicts import DROP, KEEP, RELABEL
 
+LONGEST_NUMBER = 18  # digits of a row number; Python refuses to read thousands of them
 UNSURE = "unsure"
 KINDS = (KEEP, RELABEL, DROP, UNSURE)
 CLEANLAB = "cleanlab"
@@ -50,16 +51,54 @@ class Choice:
 
 
 class RowFinder:
-    """Finds the row of a run that a file name, or a row number and a file name, mean."""
+    """Finds the row of a run that a file name, or a row number and a file name, mean.
 
-    def __init__(self, filenames: Sequence[str]) -> None:
-        self._names = list(filenames)
-        self._rows: dict[str, int | None] = {}
-        for row, name in enumerate(self._names):
-            self._rows[name] = None if name in self._rows else row  # named twice: only the number tells which
+    Of several rows with the name it is the one that the number tells, else the only one that is trained on.
+    """
+
+    def __init__(self, filenames: Sequence[str], training: Sequence[bool] = ()) -> None:
+        self._training = training
+        self._rows: dict[str, list[int]] = {}
+        for row, name in enumerate(filenames):
+            self._rows.setdefault(name, []).append(row)
 
     def find(self, name: str, number: str = "") -> int | None:
         """The row, None where no row fits or several do."""
-        if number.isdecimal() and int(number) < len(self._names) and self._names[int(number)] == name:
-            return int(number)
-        return self._rows.get(name)
+        rows = self.find_all(name, number)
+        return rows[0] if len(rows) == 1 else None
+
+    def find_all(self, name: str, number: str = "") -> list[int]:
+        """All rows that may be meant."""
+        rows = named_by_number(self.named(name), number)
+        trained = [row for row in rows if self._training[row]] if len(rows) > 1 and self._training else []
+        return trained if len(trained) == 1 else rows
+
+    def named(self, name: str) -> list[int]:
+        """All rows of that name."""
+        return self._rows.get(name, [])
+
+
+@dataclass
+class Unfound:
+    """How many names of a table mean no image of a run, how many mean several, and the first of these."""
+
+    foreign: int = 0
+    repeated: int = 0
+    such: str = ""
+
+    def only(self, rows: Sequence[int], name: str) -> int | None:
+        """The row that a name means; None, which is counted, where it means none or several."""
+        if len(rows) == 1:
+            return rows[0]
+        if rows:
+            self.repeated += 1
+            self.such = self.such or name
+        else:
+            self.foreign += 1
+        return None
+
+
+def named_by_number(rows: list[int], number: str) -> list[int]:
+    """Of the rows that a name may mean the one with the number, all where none has it."""
+    told = int(number) if number.isdecimal() and len(number) <= LONGEST_NUMBER else -1
+    return [told] if told in rows else rows

@@ -11,7 +11,7 @@ from scanmix_cli.data.tables import JSON_SUFFIXES, Table
 from scanmix_cli.data.wording import counted, quoted, shown
 from scanmix_cli.errors import DataError
 from scanmix_cli.evidence.verdicts import RELABEL
-from scanmix_cli.report.choices import Choice, Origin, RowFinder, problem
+from scanmix_cli.report.choices import Choice, Origin, RowFinder, Unfound, problem
 from scanmix_cli.report.export import unicode_text, write_table
 from scanmix_cli.report.result_table import column, has_column, image_names
 
@@ -40,14 +40,18 @@ def _is_empty_json(table: Table) -> bool:
     return not table.columns and table.path.suffix.casefold() in JSON_SUFFIXES
 
 
-def read_decision_table(table: Table, filenames: Sequence[str]) -> tuple[list[Choice], int]:
-    """The rows' choices, the last one where a row is named twice, and how many rows name no image of the run.
+def read_decision_table(
+    table: Table, filenames: Sequence[str], training: Sequence[bool] = ()
+) -> tuple[list[Choice], Unfound]:
+    """The rows' choices, the last one where a row is named twice, and how many rows name no one image of the run.
+
+    training: which rows of the run are trained on; they come first where held-out ones have the same name.
 
     A column of file names and one of decisions are needed; id, who and source tell whose they are. Raises DataError
     naming the file and the row.
     """
     if _is_empty_json(table):
-        return [], 0
+        return [], Unfound()
     names = image_names(table)
     if names is None or not has_column(table, "decision"):
         raise DataError(
@@ -55,32 +59,40 @@ def read_decision_table(table: Table, filenames: Sequence[str]) -> tuple[list[Ch
             f"{', '.join(map(shown, table.columns))}; its header should be {','.join(COLUMNS)}"
         )
     # Parquet has escapes in place of bytes that are no UTF-8
-    rows, escaped = RowFinder(filenames), RowFinder([unicode_text(name) for name in filenames])
+    rows, escaped = (RowFinder(own, training) for own in (filenames, [unicode_text(name) for name in filenames]))
     choices: dict[int, Choice] = {}
-    foreign = 0
+    unfound = Unfound()
     cells = (column(table, name) for name in ("row", "decision", "label", "who", "source", "id"))
     for line, (name, number, decision, label, *origin) in enumerate(zip(names, *cells, strict=True), start=1):
         decision = decision.strip().casefold()
         label = label if decision == RELABEL else ""
         if wrong := problem(decision, label):
             raise DataError(f"{table.path}, row {line}: {wrong}")
-        row = rows.find(name, number)
-        if row is None:
-            row = escaped.find(name, number)
-        if row is None:
-            foreign += 1
-        else:
+        row = unfound.only(rows.find_all(name, number) or escaped.find_all(name, number), name)
+        if row is not None:
             choices[row] = Choice(row, filenames[row], decision, label, Origin(*origin))
-    return list(choices.values()), foreign
+    return list(choices.values()), unfound
 
 
-def require_images(path: Path, found: int, foreign: int) -> None:
-    """DataError where no name was found and `foreign` ones mean no image of the run."""
-    if foreign and not found:
+def require_images(path: Path, found: int, unfound: Unfound) -> None:
+    """DataError where there are names and none of them means one image of the run."""
+    if found:
+        return
+    if unfound.repeated:
+        raise DataError(
+            f"{path} names no image that is the only one of its name in this run ({shown(unfound.such)} is there "
+            "several times): add the column row, the image's row of report.csv counted from 0"
+        )
+    if foreign := unfound.foreign:
         raise DataError(
             f"{path} names no image of this run ({counted(foreign, 'name')} looked for): "
             "name the run that it is about with --run"
         )
+
+
+def told_repeated(count: int) -> str:
+    """What a closing line says of the names that several images have."""
+    return f"{count} name several images of this run (add the column row, counted from 0 in report.csv)"
 
 
 def new_classes(choices: Iterable[Choice], known: Collection[str]) -> list[str]:

@@ -55,12 +55,13 @@ WAIT_SECONDS, PAUSE_SECONDS = 30.0, 0.02  # how long a writer waits for another 
 
 @dataclass(frozen=True)
 class Imported:
-    """How many decisions were new, stood already, named no row of this run, and gave way to a person's."""
+    """How many decisions were new, stood already, named no row of this run or several, and gave way to a person's."""
 
     new: int
     known: int
     foreign: int = 0
     left: int = 0
+    repeated: int = 0
 
 
 class Decisions:
@@ -168,20 +169,29 @@ class Decisions:
         return write_decision_table(path, self.current())
 
     def import_csv(
-        self, path: Path, filenames: Sequence[str], classes: Sequence[str], *, who: str = "", source: str = "csv"
+        self,
+        path: Path,
+        filenames: Sequence[str],
+        classes: Sequence[str],
+        *,
+        training: Sequence[bool] = (),
+        who: str = "",
+        source: str = "csv",
     ) -> Imported:
         """Append the decisions of a table as `export_csv` writes it; columns filename and decision are needed.
 
-        filenames: the run's, in row order. A row is found by its number if that row has the file name, else by the
-        file name. Decisions that stand already are not repeated, so a second import changes nothing; who decided goes
-        along. Raises DataError, for labels too that are neither a class of the run nor a decision that stands.
+        filenames: the run's, in row order; training: which rows it trained on. A row is found by its number if that
+        row has the file name, else by the file name, of a training image first. Decisions that stand already are not
+        repeated, so a second import changes nothing; who decided goes along. Raises DataError, for labels too that are
+        neither a class of the run nor a decision that stands.
         """
         table = open_result_table(path, (*filenames, *classes))
-        choices, foreign = read_decision_table(table, filenames)
-        require_images(path, len(choices), foreign)
+        choices, unfound = read_decision_table(table, filenames, training)
+        require_images(path, len(choices), unfound)
         known = {*classes, *(entry.label for entry in self.standing())}
         refuse_new_classes(path, choices, known, self.path.parent)
-        return replace(self.add_new(choices, who=who, source=source), foreign=foreign)
+        done = self.add_new(choices, who=who, source=source)
+        return replace(done, foreign=unfound.foreign, repeated=unfound.repeated)
 
     def add_new(self, choices: Sequence[Choice], *, who: str, source: str, over_people: bool = False) -> Imported:
         """Append, in one transaction, those that differ from what stands for their row.

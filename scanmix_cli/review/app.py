@@ -14,6 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from scanmix_cli.data.decode import DecodeError
+from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.errors import DataError, ScanmixError
 from scanmix_cli.report.decisions import Decision, Decisions
 from scanmix_cli.review.guard import Guard
@@ -125,11 +126,15 @@ class Review:
                 path = Path(folder) / "the file"
                 path.write_bytes(content)
                 names = self.queue.report["filename"].tolist()
+                training = (self.queue.report["split"] == TRAIN).tolist()
                 try:
-                    done = self.log.import_csv(path, names, self.queue.classes, who=self.who, source=f"{SOURCE}, csv")
+                    done = self.log.import_csv(
+                        path, names, self.queue.classes, training=training, who=self.who, source=f"{SOURCE}, csv"
+                    )
                 except DataError as error:
                     raise DataError(str(error).replace(str(path), path.name)) from None
-            counts = {"new": done.new, "known": done.known, "left": done.left, "foreign": done.foreign}
+            counts = {"new": done.new, "known": done.known, "left": done.left}
+            counts |= {"foreign": done.foreign, "repeated": done.repeated}
             return JSONResponse(counts, headers=FRESH)
 
         return await run_in_threadpool(take_in)

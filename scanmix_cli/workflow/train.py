@@ -117,6 +117,8 @@ def train(
     labels = given_labels(samples)
     if request.reviewed:
         samples, labels = read_reviewed(Path(request.reviewed), samples)
+        for warning in labels.warnings:
+            log.message(f"warning: {warning}")
     less = smaller(compute.device)
     with memory_told(compute.device, lambda: f"before training began; {less}"):
         pixels = writer_first(lambda: load(SCAN_SIZE))

@@ -12,8 +12,10 @@ from handoff_run import CLASSES, READABLE, ROWS, HandoffRun, decided, report_tab
 
 from scanmix_cli.errors import DataError
 from scanmix_cli.export.results import read_results
+from scanmix_cli.files import write_text
 from scanmix_cli.report.decided import read_decided_report
 from scanmix_cli.report.decisions import read_current
+from scanmix_cli.report.spreadsheet import csv_text
 from scanmix_cli.workflow.handoff import export_run
 
 
@@ -38,7 +40,7 @@ def test_a_round_through_label_studio(own_run: HandoffRun, tmp_path: Path, capsy
     assert told.err == "4 decisions from labelstudio\n"
     assert json.loads(told.out) == {
         "run": str(own_run.folder), "source": "labelstudio", "new": 4, "known": 0, "left": 0, "foreign": 0,
-        "undecided": 0, "new_classes": [],
+        "repeated": 0, "undecided": 0, "new_classes": [],
     }  # fmt: skip
     expected = {1: ("keep", ""), 5: ("relabel", "NA"), 9: ("unsure", ""), 12: ("relabel", "=cat")}
     assert decided(own_run) == expected
@@ -58,7 +60,7 @@ def test_flat_records_and_uploaded_names_of_label_studio(tmp_path: Path) -> None
     result.write_text(json.dumps(records), encoding="utf-8")
     results = read_results(result, report_table(), CLASSES)
     assert [(choice.row, choice.decision) for choice in results.choices] == [(1, "relabel"), (2, "keep")]
-    assert results.foreign == 1
+    assert results.unfound.foreign == 1
 
 
 @pytest.mark.parametrize("zipped", [False, True])
@@ -125,6 +127,38 @@ def test_our_own_csv_comes_in_by_the_same_command(
     assert decided(own_run) == {0: ("drop", ""), 2: ("relabel", "=new")}
     assert run("import", table, "--run", own_run.folder) == 0
     assert capsys.readouterr().err == "0 decisions from csv, 2 stood already\n"
+
+
+def test_names_that_several_images_have_are_told(
+    own_run: HandoffRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = report_table()
+    names = ["01/a b.png", "01/ünï.png"]
+    report.loc[[8, 9], "filename"] = names  # one is held out, the other trained on too
+    write_text(own_run.folder / "report.csv", csv_text(report))
+    lines = "".join(f"{name},drop\n" for name in (*names, "bird/a b.png"))
+    (tmp_path / "mine.csv").write_text(f"filename,decision\n{lines}", encoding="utf-8")
+    told = (
+        "1 name no image of this run, 1 name several images of this run (add the column row, counted from 0 in "
+        "report.csv)\n"
+    )
+    assert run("import", tmp_path / "mine.csv", "--run", own_run.folder, "--json") == 0
+    ours = capsys.readouterr()
+    assert ours.err == f"1 decision from csv, {told}"
+    assert json.loads(ours.out)["repeated"] == 1
+    assert decided(own_run) == {0: ("drop", "")}
+    lines = "".join(f"{name},True,NA\n" for name in (*names, "bird/a b.png", own_run.data / "=cat/a b.png"))
+    table = f"filename,is_label_issue,predicted_label\n{lines}loose/u1.png,True,{'1' * 5000}\n"
+    (tmp_path / "issues.csv").write_text(table, encoding="utf-8")
+    command = ("import", tmp_path / "issues.csv", "--run", own_run.folder, "--new-classes", "--replace")
+    assert run(*command) == 0
+    assert told.rstrip() in capsys.readouterr().err
+    assert decided(own_run) == dict.fromkeys((0, 2), ("relabel", "NA")) | {6: ("relabel", "1" * 5000)}
+    mine = "filename,decision,row\n01/ünï.png,keep,9\n01/ünï.png,drop,\n"
+    (tmp_path / "mine.csv").write_text(mine, encoding="utf-8")
+    assert run("review", "--run", own_run.folder, "--import", tmp_path / "mine.csv") == 0
+    assert "1 new decision, 0 known already, 1 name several images" in capsys.readouterr().err
+    assert decided(own_run)[9] == ("keep", "")
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,28 @@ def test_a_csv_by_hand_needs_only_names_and_decisions(tmp_path: Path) -> None:
     table = tmp_path / "mine.csv"
     table.write_text("filename,decision\na/1.png,keep\ntwice.png,drop\nelsewhere.png,drop\n", encoding="utf-8-sig")
     with open_decisions(tmp_path) as log:
-        assert log.import_csv(table, NAMES, CLASSES) == Imported(new=1, known=0, foreign=2)
+        assert log.import_csv(table, NAMES, CLASSES) == Imported(new=1, known=0, foreign=1, repeated=1)
         assert list(log.current()) == [0]
+
+
+def test_a_name_that_held_out_images_share_is_the_training_images(tmp_path: Path) -> None:
+    table, names = tmp_path / "mine.csv", ["a.png", "b.png", "b.png", "a.png", "c.png", "c.png"]
+    training = [True, True, True, False, False, False]
+    table.write_text("filename,decision\na.png,keep\nb.png,drop\nc.png,drop\n")
+    with open_decisions(tmp_path) as log:
+        done = log.import_csv(table, names, CLASSES, training=training)
+        assert (done.new, done.foreign, done.repeated) == (1, 0, 2)
+        assert list(log.current()) == [0]
+        table.write_text("row,filename,decision\n3,a.png,keep\n2,b.png,drop\n")
+        assert log.import_csv(table, names, CLASSES, training=training) == Imported(new=2, known=0)
+        assert sorted(log.current()) == [0, 2, 3]
+
+
+def test_a_row_number_of_thousands_of_digits_is_no_row(tmp_path: Path) -> None:
+    table, number = tmp_path / "mine.csv", "1" * 5000
+    table.write_text(f"row,filename,decision\n{number},a/1.png,keep\n{number},nobody.png,keep\n")
+    with open_decisions(tmp_path) as log:
+        assert log.import_csv(table, NAMES, CLASSES) == Imported(new=1, known=0, foreign=1)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +97,11 @@ def test_a_csv_by_hand_needs_only_names_and_decisions(tmp_path: Path) -> None:
         (
             "filename,decision\nb.png,keep\nc.png,drop\n",
             r"mine\.csv names no image of this run \(2 names looked for\): name the run that it is about with --run$",
+        ),
+        (
+            "filename,decision\nb.png,keep\ntwice.png,drop\n",
+            r"mine\.csv names no image that is the only one of its name in this run \(twice\.png is there several "
+            r"times\): add the column row, the image's row of report\.csv counted from 0$",
         ),
     ],
 )

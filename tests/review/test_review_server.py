@@ -197,8 +197,8 @@ def test_decisions_go_out_as_csv_and_come_in_again(site: Site, tmp_path: Path) -
     content = site.ask("decisions.csv")[1]
     assert len(list(csv.DictReader(io.StringIO(content.decode("utf-8", "surrogateescape"))))) == 5
     with running(write_review_run(tmp_path / "again")) as second:
-        assert second.json("import", content) == {"new": 5, "known": 0, "left": 0, "foreign": 0}
-        assert second.json("import", content) == {"new": 0, "known": 5, "left": 0, "foreign": 0}
+        assert second.json("import", content) == {"new": 5, "known": 0, "left": 0, "foreign": 0, "repeated": 0}
+        assert second.json("import", content) == {"new": 0, "known": 5, "left": 0, "foreign": 0, "repeated": 0}
         stored = second.log.current()
     assert [stored[row].label for row in range(5)] == [CLASSES[row % 4] for row in range(5)]
     assert site.ask("import", b"a,b\n1,2\n")[0] == 400

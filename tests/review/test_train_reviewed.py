@@ -1,6 +1,7 @@
 """`scanmix train --reviewed RUN`: decisions of an earlier run become trusted labels of the next one."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,7 @@ def test_images_are_found_by_name_where_rows_have_moved(tmp_path: Path) -> None:
 def test_what_the_run_expects_of_the_rows_that_nobody_decided_about(tmp_path: Path) -> None:
     run = decided(tmp_path / "run", *OF_EACH_KIND)
     assert read_reviewed(run, make_samples())[1].open_errors == 0, "no report"
-    columns = dict.fromkeys(REPORT_COLUMNS, [""] * 6) | {"filename": NAMES}
-    columns["p_mislabeled"] = ["0.9", "0.8", "0.7", "0.2", "0.3", "0.6"]
-    pd.DataFrame(columns).to_csv(run / "report.csv", index=False)
-    summary = {"classes": [], "data": {"name": "", "root": ""}, "noise_rate": {"estimate": 0, "low": 0, "high": 0}}
-    summary["counts"] = {"rows": 6, "labelled": 5, "label_issues": 0}
-    (run / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    write_run(run, NAMES, [*["train"] * 5, "test"], ["0.9", "0.8", "0.7", "0.2", "0.3", "0.6"])
     found = read_reviewed(run, make_samples())[1].open_errors
     # rows 3 and 4 are open, 5 is held out; of rows 0 and 1 one was wrong, 1.7 were expected
     assert found == pytest.approx(0.5 * (1 + 5) / (1.7 + 5))
@@ -110,6 +106,40 @@ def test_what_cannot_be_used_is_said_in_one_sentence(tmp_path: Path) -> None:
         read_reviewed(run, make_samples())
 
 
+def test_decisions_about_no_image_and_about_several_are_told(tmp_path: Path) -> None:
+    gone = [Choice(7, "cat/cat7.png", "drop"), Choice(8, "cat/8.png", "drop")]
+    run = decided(tmp_path / "run", Choice(0, NAMES[0], "keep"), Choice(2, "red/4.png", "drop"), *gone)
+    _, labels = read_reviewed(run, make_samples([*NAMES[:4], "red/4.png", "red/4.png", NAMES[5]]))
+    assert np.flatnonzero(labels.trusted | labels.dropped).tolist() == [0]
+    again = "; decide again about those that you still have"
+    assert labels.warnings == (
+        f"2 of 4 decisions of {run} name no image of squares, such as cat/cat7.png{again}",
+        f"1 of 4 decisions of {run} names several images of squares, such as red/4.png{again}",
+    )
+    run = decided(tmp_path / "whole", *OF_EACH_KIND)
+    assert read_reviewed(run, make_samples())[1].warnings == ()
+
+
+def write_run(run: Path, names: list[str], splits: list[str], p_mislabeled: list[str]) -> None:
+    columns = dict.fromkeys(REPORT_COLUMNS, [""] * len(names)) | {"filename": names, "split": splits}
+    pd.DataFrame(columns | {"p_mislabeled": p_mislabeled}).to_csv(run / "report.csv", index=False)
+    summary = {"classes": [], "data": {"name": "", "root": ""}, "noise_rate": {"estimate": 0, "low": 0, "high": 0}}
+    summary["counts"] = {"rows": len(names), "labelled": len(names), "label_issues": 0}
+    (run / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+
+
+def test_decisions_stay_on_their_side_where_held_out_images_share_names(tmp_path: Path) -> None:
+    names = ["blue/gone.png", "blue/0.png", "red/1.png", "blue/0.png"]
+    run = decided(tmp_path / "run", Choice(1, names[1], "keep"), Choice(3, names[3], "relabel", "red"))
+    write_run(run, names, ["train", "train", "train", "test"], [""] * 4)
+    _, labels = read_reviewed(run, make_samples(["blue/0.png", "red/1.png", "blue/0.png"]))
+    assert {row: entry.decision for row, entry in labels.decisions.items()} == {0: "keep"}
+    assert labels.warnings == ()
+    _, labels = read_reviewed(run, make_samples(["blue/0.png", "red/1.png", "blue/2.png"]))
+    assert {row: entry.decision for row, entry in labels.decisions.items()} == {0: "keep"}
+    assert labels.warnings[0].startswith(f"1 of 2 decisions of {run} names no image of squares, such as blue/0.png;")
+
+
 def test_a_run_trains_on_the_decisions_and_carries_them_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -124,6 +154,7 @@ def test_a_run_trains_on_the_decisions_and_carries_them_on(tmp_path: Path, monke
         Choice(0, names[0], "relabel", "red"),
         Choice(1, names[1], "drop"),
         Choice(9, names[9], "keep"),
+        Choice(16, "blue/gone.png", "drop"),
     )
     trained: list[learning.ImageSet] = []
     scanmix = learning.METHODS["scanmix"]
@@ -141,6 +172,8 @@ def test_a_run_trains_on_the_decisions_and_carries_them_on(tmp_path: Path, monke
     assert trained[0].trusted is not None
     assert np.flatnonzero(trained[0].trusted.numpy()).tolist() == [0, 8]
 
+    told = "warning: 1 of 4 decisions of .* names no image of data, such as blue/gone.png; decide again"
+    assert re.search(told, (tmp_path / "again" / "log.txt").read_text(encoding="utf-8"))
     report = read_report(tmp_path / "again")
     assert report["given_label"].tolist() == ["blue"] * 8 + ["red"] * 8
     shown = report[["suggested_action", "suggested_label", "p_mislabeled"]].iloc[[0, 1, 9]].values.tolist()

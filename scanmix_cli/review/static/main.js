@@ -216,10 +216,11 @@ function bindMenu() {
     const [file] = byId("file").files;
     byId("file").value = "";
     if (file) inTurn(async () => {
-      const { new: added, known, left, foreign } = await takeIn(file);
+      const { new: added, known, left, foreign, repeated } = await takeIn(file);
       const kept = left ? `, ${number(left)} left as people decided` : "";
       const others = `${number(known)} known already${kept}, ${number(foreign)} about no image of this run`;
-      toast(`${number(added)} new decisions, ${others}.`);
+      const several = repeated ? `, ${number(repeated)} about several (add the column row)` : "";
+      toast(`${number(added)} new decisions, ${others}${several}.`);
     });
   });
   document.addEventListener("click", (event) => event.target.closest("#menu") || close());
