@@ -45,8 +45,8 @@ _OWN = {  # what lies between the stages, and late steps
         ("step scanmix", 10),
     ],
     "beliefs": [
-        ("call method.belief_loop.mine_neighbors", 1),
-        ("call method.belief_loop.mine_neighbors", 2),
+        ("call method.teacher.mine_neighbors", 1),
+        ("call method.teacher.mine_neighbors", 2),
         ("step scanmix", 3),
     ],
     "features": [

@@ -158,7 +158,7 @@ def work(table: Path, options: argparse.Namespace) -> dict:
     """A whole run on one table, in this process."""
     from scanmix_cli.data.sources import read_samples
     from scanmix_cli.engine.progress import make_reporter
-    from scanmix_cli.method import belief_loop, methods
+    from scanmix_cli.method import methods, teacher
     from scanmix_cli.method.scanmix import EMLoop
     from scanmix_cli.report import html, plots
     from scanmix_cli.workflow import train
@@ -171,7 +171,7 @@ def work(table: Path, options: argparse.Namespace) -> dict:
     for place, names in (
         (train, PARTS),
         (methods, ("mine_neighbors",)),
-        (belief_loop, ("mine_neighbors",)),
+        (teacher, ("mine_neighbors",)),
         (EMLoop, LOOP),
         *report,
     ):

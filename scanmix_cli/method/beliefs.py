@@ -87,9 +87,10 @@ def believe(opinions: list[Tensor], prior: Tensor, floor: float) -> Tensor:
     return balance(logs.div_(len(opinions)).softmax(1), prior)
 
 
-def counted_noise_matrix(beliefs: Tensor, labels: Tensor) -> Tensor:
-    """float32 (C, C): P(given | true), row = true class, counted over the labelled images by their beliefs (N, C)."""
-    counts = beliefs.T @ soft_labels(labels, beliefs.shape[1]) + PRIOR_COUNT
+def counted_noise_matrix(beliefs: Tensor, labels: Tensor, assumed: float = PRIOR_COUNT) -> Tensor:
+    """float32 (C, C): P(given | true), row = true class, counted over the labelled images by their beliefs (N, C) and
+    over `assumed` images in every cell."""
+    counts = beliefs.T @ soft_labels(labels, beliefs.shape[1]) + assumed
     return counts / counts.sum(1, keepdim=True)
 
 
@@ -103,6 +104,21 @@ def fitted_noise_matrix(beliefs: Tensor, labels: Tensor, fits: int = 10) -> Tens
     for _ in range(fits):
         matrix = counted_noise_matrix(label_posterior(beliefs, labels, matrix), labels)
     return matrix
+
+
+def even_noise_matrix(beliefs: Tensor, labels: Tensor, even: float, fits: int = 10) -> Tensor:
+    """float32 (C, C): P(given | true) of labels of which a share `even` is drawn evenly from all classes, the others
+    by a matrix that is fitted by EM as in `fitted_noise_matrix`, with one image assumed in every row.
+
+    Vague beliefs (N, C) foretell labels just as well if all of them are right: the even share has to be known.
+    """
+    classes = beliefs.shape[1]
+    others = counted_noise_matrix(beliefs, labels)
+    for _ in range(fits):
+        matrix = (1 - even) * others + even / classes
+        drawn = ((1 - even) * others / matrix).T[labels.clamp_min(0)]  # chance that a label is none of the even ones
+        others = counted_noise_matrix(label_posterior(beliefs, labels, matrix) * drawn, labels, PRIOR_COUNT / classes)
+    return (1 - even) * others + even / classes
 
 
 def label_posterior(beliefs: Tensor, labels: Tensor, matrix: Tensor) -> Tensor:

@@ -20,6 +20,8 @@ FOLDS = 5
 BATCH, EPOCHS, STEPS = 512, 12, (200, 1_200)  # labels a step; steps: those epochs, at least and at most
 RATE, DECAY = 3e-3, 0.1  # of AdamW; the rate falls along a cosine
 LENGTH = 10.0  # of the centred features
+SUREST, FEWEST, LAST = 0.2, 20, 0.2  # images whose labels tell how many are drawn evenly, and classes
+MOST = 0.98  # of the labels: with none to believe nothing could be learned
 
 
 def probe(features: Tensor, labels: Tensor, matrix: Tensor, context: Context) -> Tensor:
@@ -49,6 +51,22 @@ def probe(features: Tensor, labels: Tensor, matrix: Tensor, context: Context) ->
         for k in range(FOLDS):
             result[fold == k] = (_placed(features[fold == k], center) @ weights[k] + biases[k]).softmax(1)
     return result
+
+
+def even_share(witness: Tensor, labels: Tensor) -> float:
+    """Share of labels int64 (N,), -1 where unlabelled, that are drawn evenly from all classes, by a witness (N, C) that
+    has not seen them: of labels of the surest fifth of images, how many are among the fifth of classes that it holds
+    for the least likely. Right labels are seldom there, and labels that are mistaken for a similar class. One more is
+    assumed to be: few images do not tell that none is.
+
+    Only the order of the classes counts, not how sure the witness is, which labels cannot tell.
+    """
+    known = (labels >= 0).nonzero().squeeze(1)
+    surest = known[witness[known].max(1).values.topk(max(int(SUREST * len(known)), min(FEWEST, len(known)))).indices]
+    own = witness[surest].gather(1, labels[surest].unsqueeze(1))
+    last = max(int(LAST * witness.shape[1]), 1)
+    found = int(((witness[surest] > own).sum(1) >= witness.shape[1] - last).sum())
+    return min((found + 1) / (len(surest) + 1) * witness.shape[1] / last, MOST)
 
 
 def _placed(features: Tensor, center: Tensor) -> Tensor:

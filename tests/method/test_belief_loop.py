@@ -8,11 +8,12 @@ import torch
 from toy_beliefs import CONTEXT_IMAGES, SETTINGS, TRUTH, profile
 from toy_runs import evidence_bytes, toy_context, train
 
-from scanmix_cli.method.belief_loop import Belief, Teacher, joint
+from scanmix_cli.method.belief_loop import joint
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.settings import BeliefSettings
 from scanmix_cli.method.student import Student
+from scanmix_cli.method.teacher import Belief, Teacher
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,12 @@ import torch
 from toy_beliefs import CONTEXT_IMAGES, SETTINGS, TRUTH, student
 from toy_runs import toy_context
 
-from scanmix_cli.method import belief_loop
-from scanmix_cli.method.belief_loop import LEARNED_FLOOR, Teacher, doubled, view_of
+from scanmix_cli.method import teacher as teaching
+from scanmix_cli.method.belief_loop import doubled, view_of
 from scanmix_cli.method.beliefs import believe, counted_noise_matrix, votes
 from scanmix_cli.method.monitor import Monitor
 from scanmix_cli.method.student import look_closely
+from scanmix_cli.method.teacher import LEARNED_FLOOR, Teacher
 
 
 @pytest.mark.parametrize("made", [True, False])
@@ -31,8 +32,8 @@ def test_the_confusion_of_labels_that_a_classifier_made_has_less_say(made: bool)
 @pytest.mark.parametrize("say", [0.25, 1.0])
 def test_it_is_asked_anew_whether_a_classifier_made_the_labels(say: float, monkeypatch: pytest.MonkeyPatch) -> None:
     settings, asked = replace(SETTINGS, classifier_say=say), []
-    monkeypatch.setattr(belief_loop, "goodness", lambda *of: 1.0)
-    monkeypatch.setattr(belief_loop, "made_alike", lambda *of: asked.append(of) or float(len(asked) == 2))
+    monkeypatch.setattr(teaching, "goodness", lambda *of: 1.0)
+    monkeypatch.setattr(teaching, "made_alike", lambda *of: asked.append(of) or float(len(asked) == 2))
     teacher, one = Teacher(CONTEXT_IMAGES, settings, 5, toy_context()), student(settings)
     said = [teacher.start(one) or teacher.made]
     for find_out in (True, False, True):
@@ -48,17 +49,17 @@ def test_a_classifiers_labels_are_outvoted_from_further_away_and_the_probe_is_no
     made: float, features: float, expected: bool, rounds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In good features alone."""
-    monkeypatch.setattr(belief_loop, "best_rounds", lambda *of: 1)
-    monkeypatch.setattr(belief_loop, "foretells_better", lambda *opinions: True)
-    monkeypatch.setattr(belief_loop, "goodness", lambda *of: features)
+    monkeypatch.setattr(teaching, "best_rounds", lambda *of: 1)
+    monkeypatch.setattr(teaching, "foretells_better", lambda *opinions: True)
+    monkeypatch.setattr(teaching, "goodness", lambda *of: features)
     asked = []
-    monkeypatch.setattr(belief_loop, "made_alike", lambda *of: asked.append(of) or made)
+    monkeypatch.setattr(teaching, "made_alike", lambda *of: asked.append(of) or made)
     settings = replace(SETTINGS, classifier_say=0.25, rounds=rounds, probe=0.5)
     teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
     one = student(settings)
     teacher.start(one)
     assert teacher.made == expected
-    assert teacher.rounds == (rounds or (belief_loop.SETTLED if expected else 1))
+    assert teacher.rounds == (rounds or (teaching.SETTLED if expected else 1))
     assert teacher.heard == (not expected)
     assert teacher.metrics(teacher.belief(one), Monitor(CONTEXT_IMAGES))["made_by_classifier"] == expected
     if features < 1:
@@ -76,7 +77,7 @@ def test_votes_are_passed_on_as_hidden_labels_are_foretold_best(
     rounds: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = replace(SETTINGS, rounds=rounds)
-    monkeypatch.setattr(belief_loop, "best_rounds", lambda *_: 8)
+    monkeypatch.setattr(teaching, "best_rounds", lambda *_: 8)
     teacher, one = Teacher(CONTEXT_IMAGES, settings, 5, toy_context()), student(settings)
     teacher.start(one)
     assert teacher.rounds == expected
@@ -101,8 +102,8 @@ def test_in_good_features_votes_tell_what_the_verdicts_were_measured_on(
     rounds: int, features: float, found: int, told: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Votes that are passed on less often are vaguer, which would pass for weak features."""
-    monkeypatch.setattr(belief_loop, "best_rounds", lambda *_: found)
-    monkeypatch.setattr(belief_loop, "goodness", lambda *_: features)
+    monkeypatch.setattr(teaching, "best_rounds", lambda *_: found)
+    monkeypatch.setattr(teaching, "goodness", lambda *_: features)
     teacher, one = Teacher(CONTEXT_IMAGES, replace(SETTINGS, rounds=rounds), 5, toy_context()), student()
     teacher.start(one)
     belief = teacher.belief(one)
@@ -155,7 +156,7 @@ def test_the_probe_is_heard_where_hidden_labels_bear_it_out(borne_out: bool, mon
         asked.append(opinions)  # type: ignore[arg-type]
         return borne_out
 
-    monkeypatch.setattr(belief_loop, "foretells_better", answer)
+    monkeypatch.setattr(teaching, "foretells_better", answer)
     teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
     one = student(settings)
     teacher.start(one)
@@ -171,7 +172,7 @@ def test_the_probe_is_heard_where_hidden_labels_bear_it_out(borne_out: bool, mon
 def test_the_probe_is_asked_again_with_better_neighbours_and_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = replace(SETTINGS, probe=0.5)
     answers = [True, True, False]
-    monkeypatch.setattr(belief_loop, "foretells_better", lambda *opinions: answers.pop(0))
+    monkeypatch.setattr(teaching, "foretells_better", lambda *opinions: answers.pop(0))
     teacher = Teacher(CONTEXT_IMAGES, settings, 5, toy_context())
     first, second = student(settings), student(settings)
     teacher.start(first)

@@ -122,6 +122,31 @@ def test_fitting_leaves_the_matrix_of_sure_beliefs_alone() -> None:
     )
 
 
+def test_vague_beliefs_heed_the_even_share_of_labels() -> None:
+    """Half the labels are drawn evenly from four classes; beliefs are as sure as labels are right, so that fitting
+    alone finds nothing wrong."""
+    labels = torch.arange(4).repeat(4000)
+    wrong = torch.arange(16_000) // 4 % 8 < 3  # 3/8 named wrongly: half of the labels drawn, a quarter of these right
+    truth = torch.where(wrong, (labels + 1 + torch.arange(16_000) // 32 % 3) % 4, labels)
+    belief = torch.full((16_000, 4), 0.125)
+    belief[torch.arange(16_000), truth] = 0.625
+    assert beliefs.fitted_noise_matrix(belief, labels, 100).diagonal().min() > 0.9
+    matrix = beliefs.even_noise_matrix(belief, labels, 0.5, 100)
+    torch.testing.assert_close(matrix.sum(1), torch.ones(4))
+    assert matrix.min() >= 0.5 / 4
+    torch.testing.assert_close(matrix.diagonal(), torch.full((4,), 0.625), rtol=0, atol=0.02)
+
+
+def test_a_fit_of_the_even_noise_matrix_by_hand() -> None:
+    labels = torch.tensor([0, 0, 1])
+    belief = rows((1.0, 0.0), (1.0, 0.0), (0.0, 1.0))
+    # Counted: (3, 1) / 4 and (1, 2) / 3. Of a label 0 of class 0 the chance that it is none of the even half is
+    # 0.375 / (0.375 + 0.25) = 0.6, of a label 1 of class 1 it is (1 / 3) / (1 / 3 + 0.25) = 4 / 7; half an image more
+    # in every cell: (1.7, 0.5) / 2.2 and (0.5, 15 / 14) / (11 / 7).
+    others = rows((1.7 / 2.2, 0.5 / 2.2), (7 / 22, 15 / 22))
+    torch.testing.assert_close(beliefs.even_noise_matrix(belief, labels, 0.5, 1), 0.5 * others + 0.25)
+
+
 def test_tempering_makes_beliefs_surer_or_vaguer() -> None:
     torch.testing.assert_close(beliefs.tempered(rows((0.8, 0.2)), 0.5), rows((2 / 3, 1 / 3)))
     torch.testing.assert_close(beliefs.tempered(rows((0.8, 0.2)), 2.0), rows((16 / 17, 1 / 17)))

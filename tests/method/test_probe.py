@@ -1,10 +1,11 @@
 """A linear classifier on untouched features: what it learns from wrong labels; no label speaks for itself."""
 
+import pytest
 import torch
 from torch import Tensor
 from toy_runs import toy_context
 
-from scanmix_cli.method.probe import FOLDS, joined, probe
+from scanmix_cli.method.probe import FOLDS, MOST, even_share, joined, probe
 from scanmix_cli.method.vote_rounds import foretells_better
 from scanmix_cli.streams import parts
 
@@ -81,3 +82,30 @@ def test_a_witness_is_heard_where_hidden_labels_bear_it_out() -> None:
 
 def test_one_label_tells_nothing() -> None:
     assert not foretells_better(torch.ones(1, 2), torch.ones(1, 2), torch.tensor([0]))
+
+
+def test_the_even_share_counts_labels_among_the_least_likely_classes_of_the_surest() -> None:
+    """200 images of ten classes; the surest fifth are 40, and the last fifth of the classes are two."""
+    witness = torch.linspace(0.10, 0.01, 10).repeat(200, 1)
+    witness[:40, 0] = 0.5
+    labels = torch.zeros(200, dtype=torch.int64)
+    labels[40:] = 9  # of the others nothing is asked
+    labels[:6] = torch.tensor([8, 9, 8, 9, 7, 2])
+    assert even_share(witness, labels) == pytest.approx((4 + 1) / (40 + 1) * 5)
+    labels[:40] = 9
+    assert even_share(witness, labels) == MOST
+    labels[20:] = -1  # twenty labels are left: all of them are asked
+    labels[:20] = 0
+    assert even_share(witness, labels) == pytest.approx(1 / 21 * 5)
+
+
+@pytest.mark.parametrize("classes", [3, 10, 40])
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8])
+def test_the_even_share_is_found_by_a_witness_that_is_often_wrong(classes: int, share: float) -> None:
+    draw = torch.Generator().manual_seed(0)
+    truth, features = shapes(classes, 6000 // classes)
+    features += 0.3 * torch.randn(features.shape, generator=draw)
+    even = torch.rand(len(truth), generator=draw) < share
+    labels = torch.where(even, torch.randint(classes, truth.shape, generator=draw), truth)
+    witness = probe(features, labels, torch.eye(classes), toy_context())
+    assert even_share(witness, labels) == pytest.approx(share, abs=0.12)
