@@ -2,8 +2,13 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from scanmix_cli.data.decode import MISSING_FILE, VALID
+from scanmix_cli.data.metadata import METADATA_NAMES
+from scanmix_cli.data.sources import TEST
 from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.errors import DataError, RunError
 from scanmix_cli.export.content import Content, content_of
@@ -54,7 +59,7 @@ def export_run(
     report, decided = read_decided_report(run)
     summary = read_summary(run)
     paths = image_paths(run, report, summary, root)
-    require_apart(out, [path for path, code in zip(paths, report["error_code"], strict=True) if code == VALID])
+    require_apart(out, _sources(paths, report), _data_folder(summary) if root is None else None)
     items = choose_items(report, paths, layout.only if only is None else only, min_confidence, decided)
     items = suited(items, layout)
     name = run.resolve().name
@@ -81,6 +86,18 @@ def export_onnx(run: Path, out: Path) -> Path:
         if note.problem:
             raise RunError(note.problem)
     return out
+
+
+def _sources(paths: list[str], report: pd.DataFrame) -> list[list[str]]:
+    """The readable images of the data, and those of `--test`, which may lie elsewhere."""
+    rows = list(zip(paths, report["error_code"] == VALID, report["split"] == TEST, strict=True))
+    return [[path for path, readable, tested in rows if readable and tested == test] for test in (False, True)]
+
+
+def _data_folder(summary: dict[str, Any]) -> Path | None:
+    """The folder that the run was trained on; None where a table named its images."""
+    tables = [Path(table).name for table in summary["data"].get("tables", [])]
+    return Path(summary["data"]["root"]) if set(tables) <= set(METADATA_NAMES) else None
 
 
 def _all_classes(classes: list[str], items: list[Item]) -> list[str]:
