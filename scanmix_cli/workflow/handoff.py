@@ -65,12 +65,12 @@ def export_run(
     name = run.resolve().name
     with destination(out) as folder:
         if layout.folder_of is None:
-            content, gone, unreadable = _with_values(run, name, summary["classes"], items, layout, device)
+            content, gone, unreadable = _with_values(run, name, summary["classes"], items, layout, device, root)
             copied = 0
         else:
             classes = _all_classes(summary["classes"], items)
             folders = folders_for(items, classes)
-            placed = lay_pictures(items, folder, [layout.folder_of(item, folders) for item in items], link)
+            placed = lay_pictures(items, folder, [layout.folder_of(item, folders) for item in items], link, root)
             content = content_of(name, classes, placed.items, placed.paths)
             gone, unreadable, copied = placed.gone, [], placed.copied_instead
         layout.write(folder, content)
@@ -106,7 +106,7 @@ def _all_classes(classes: list[str], items: list[Item]) -> list[str]:
 
 
 def _with_values(
-    run: Path, name: str, classes: list[str], items: list[Item], layout: Format, device: str
+    run: Path, name: str, classes: list[str], items: list[Item], layout: Format, device: str, root: Path | None
 ) -> tuple[Content, list[str], list[str]]:
     """Content with the classifier's outputs, and the file names of images that are gone and that cannot be read."""
     if not items:
@@ -117,14 +117,14 @@ def _with_values(
     found = run_on_files(classifier, sources, lambda images: function(images, compute), truncated_of(run))
     left_out = [(item, code) for item, code in zip(items, found.error_codes, strict=True) if code != VALID]
     if len(left_out) == len(items):
-        raise _nothing_left(left_out)
+        raise _nothing_left(left_out, root)
     kept = [items[k] for k in found.rows]
     gone = [item.filename for item, code in left_out if code == MISSING_FILE]
     unreadable = [item.filename for item, code in left_out if code != MISSING_FILE]
     return content_of(name, classes, kept, [item.source for item in kept], found.values), gone, unreadable
 
 
-def _nothing_left(left_out: list[tuple[Item, str]]) -> DataError:
+def _nothing_left(left_out: list[tuple[Item, str]], root: Path | None) -> DataError:
     """The error for an export of which no image can be read."""
     for item, code in left_out:
         if code != MISSING_FILE:
@@ -132,4 +132,4 @@ def _nothing_left(left_out: list[tuple[Item, str]]) -> DataError:
                 f"none of the {len(left_out)} images can be read, such as {item.source} ({code}); "
                 "put them back as they were"
             )
-    return none_there([item for item, _ in left_out])
+    return none_there([item for item, _ in left_out], root)

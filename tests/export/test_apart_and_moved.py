@@ -1,4 +1,4 @@
-"""Where an export must not go."""
+"""Where an export must not go, and where the originals are looked for once they were moved."""
 
 import csv
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from handoff_run import ROWS, HandoffRun
 
-from scanmix_cli.errors import SettingsError
+from scanmix_cli.errors import DataError, SettingsError
 from scanmix_cli.report.places import PLACES
 from scanmix_cli.workflow.handoff import export_run
 
@@ -68,3 +68,37 @@ def test_a_folder_is_kept_apart_whatever_its_splits(own_run: HandoffRun) -> None
     change(own_run, lambda row: {} if row["filename"].startswith(below) else {"error_code": "ERROR_MISSING_FILE"})
     with pytest.raises(SettingsError, match=r"lies inside .*, which holds the original images"):
         export_run(own_run.folder, "csv", own_run.data / "new")
+
+
+@pytest.mark.parametrize("table", ["labels.csv", "lists/labels.csv"])
+def test_images_of_absolute_paths_are_found_where_they_were_moved(own_run: HandoffRun, table: str) -> None:
+    with_table(own_run, own_run.data.parent / table, absolute=True)
+    new = own_run.data.with_name("new")
+    new.mkdir()
+    own_run.data.rename(new / "data")
+    with pytest.raises(DataError, match=r"^none of the 9 images is where it was, .*, or name the folder that holds"):
+        export_run(own_run.folder, "csv", new.with_name("none"))
+    with pytest.raises(DataError, match=r"^none of the 9 images is below --root .*/none, such as .*/none/.*a b\.png; "):
+        export_run(own_run.folder, "csv", new.with_name("out"), root=new.with_name("none"))
+    done = export_run(own_run.folder, "csv", new.with_name("out"), root=new / "data")
+    assert (done.rows, done.gone) == (9, [])
+    if table == "labels.csv":  # its folder is where relative paths would have begun
+        assert export_run(own_run.folder, "csv", new.with_name("also"), root=new).rows == 9
+
+
+def test_a_test_folder_that_was_moved_with_the_data_or_not(own_run: HandoffRun) -> None:
+    tests = with_test_folder(own_run)
+    new = own_run.data.with_name("new")
+    new.mkdir()
+    own_run.data.rename(new / "data")
+    done = export_run(own_run.folder, "csv", new.with_name("one"), root=new / "data")
+    assert (done.rows, done.gone) == (9, [])
+    tests.rename(new / tests.name)
+    assert export_run(own_run.folder, "csv", new.with_name("two"), root=new / "data").gone == [ROWS[TESTED].filename]
+    done = export_run(own_run.folder, "csv", new.with_name("three"), root=new)
+    assert (done.rows, done.gone) == (9, [])
+
+
+def test_absolute_paths_stay_where_they_are_found(own_run: HandoffRun, tmp_path: Path) -> None:
+    with_table(own_run, own_run.data.with_name("labels.csv"), absolute=True)
+    assert export_run(own_run.folder, "csv", tmp_path / "out", root=tmp_path).rows == 9
