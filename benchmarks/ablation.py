@@ -75,7 +75,8 @@ def run(options: argparse.Namespace, command: str) -> None:
     reporter = make_reporter(False)
     bench = open_bench(request, reporter)
     variants = [variant(bench.profile, text) for text in options.variant]
-    given = noisy_labels(request, bench.data.classes, bench.data.train.labels, bench.data.given, options.seed)
+    data = bench.data
+    given = noisy_labels(request, data.classes, data.train.labels, data.given, options.seed, data.images)
     save_labels(bench, given)
     for profile in variants:
         run_cell(replace(bench, profile=profile), given, options.method, options.seed)

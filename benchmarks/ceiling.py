@@ -75,7 +75,7 @@ def main() -> None:
     for noise in options.noise:
         name, _, rate = noise.partition(" ")
         asked = replace(request, noise=name, rate=float(rate) if rate else None)
-        given = noisy_labels(asked, data.classes, data.train.labels, data.given, 0)
+        given = noisy_labels(asked, data.classes, data.train.labels, data.given, 0, data.images)
         wrong, right, auroc, f1 = scores(probabilities, given.labels, data.train.labels)
         rows.append([noise, percent(wrong), percent(right), decimal(auroc), decimal(f1)])
     print(table(HEADER, rows))

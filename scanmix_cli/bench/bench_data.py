@@ -32,8 +32,16 @@ class BenchData:
     clean_known: bool
     train_images: np.ndarray | None = None
     train_paths: tuple[str, ...] | None = None
+    train_names: tuple[str, ...] | None = None  # as the user knows the images; None: by their paths
     train_noisy: np.ndarray | None = None
     test_images: np.ndarray | None = None
     test_paths: tuple[str, ...] | None = None
     extra_tests: dict[str, ImageSet] = field(default_factory=dict)  # such as ILSVRC12 for WebVision
     notes: tuple[str, ...] = ()
+
+    def named(self, rows: np.ndarray) -> tuple[tuple[str, str], ...]:
+        """Name and path of the training images int64 `rows`; nothing where they have none."""
+        if self.train_paths is None:
+            return ()
+        names = self.train_paths if self.train_names is None else self.train_names
+        return tuple((names[row], self.train_paths[row]) for row in rows)

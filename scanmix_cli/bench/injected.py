@@ -8,6 +8,7 @@ import numpy as np
 
 from scanmix_cli.bench import noise
 from scanmix_cli.bench.label_files import HUMAN_KEYS, read_labels
+from scanmix_cli.bench.named_labels import Images
 from scanmix_cli.bench.request import DRAWN, FILE, BenchRequest
 from scanmix_cli.errors import DataError
 
@@ -37,9 +38,16 @@ class NoisyLabels:
 
 
 def noisy_labels(
-    request: BenchRequest, classes: Sequence[str], clean: np.ndarray, given: NoisyLabels | None, seed: int
+    request: BenchRequest,
+    classes: Sequence[str],
+    clean: np.ndarray,
+    given: NoisyLabels | None,
+    seed: int,
+    images: Images = (),
 ) -> NoisyLabels:
     """The labels to train on: `given`, where the set came with its noise, else made from `clean`, int64 (N,).
+
+    `images` are what a table of labels may name; nothing where they have no names.
 
     Drawn noise uses the published seed 123 plus `seed`: the first run has the published labels, each repeat its own.
     """
@@ -51,7 +59,7 @@ def noisy_labels(
     if name in DRAWN:
         return _drawn(request, name, classes, clean, noise.PUBLISHED_SEED + seed)
     path, key = (Path(name.removeprefix(FILE)), None) if name.startswith(FILE) else _find(request, name)
-    labels = read_labels(path, classes, len(clean), clean, key)
+    labels = read_labels(path, classes, len(clean), clean, key, images)
     short = path.stem if name.startswith(FILE) else name
     return NoisyLabels(short, labels, None, PUBLISHED, None, f"read from {path.name}")
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import DataError
 from .label_formats import read_columns
+from .named_labels import Images, name_column, row_of_each
 
 # Keys of the CIFAR-10N and CIFAR-100N files, by the name of the noise.
 HUMAN_KEYS = {
@@ -23,25 +24,34 @@ _DEFAULT_KEYS = ("label", "labels", "noise_labels", "noisy_label")
 
 
 def read_labels(
-    path: Path, classes: Sequence[str], count: int, clean: np.ndarray | None = None, key: str | None = None
+    path: Path,
+    classes: Sequence[str],
+    count: int,
+    clean: np.ndarray | None = None,
+    key: str | None = None,
+    images: Images = (),
 ) -> np.ndarray:
     """One class number per image, in data order: int64 (count,).
 
     `.npy` an integer array; `.npz` and `.pt` (CIFAR-10N, CIFAR-100N) the array `key`, or the only one there is;
     `.json` a flat list or an object with `noise_labels`; `.csv` one label column, `key` where there are several, of
-    class names or, if none of them is a class name, class numbers. A file that carries `clean_label` is compared with
+    class names or, if none of them is a class name, class numbers; a column of file names says whose label each is,
+    where the data have `images` with names, and may name others too. A file that carries `clean_label` is compared with
     `clean`, int64 (count,), so that labels in another image order are refused.
 
     Raises DataError, naming file and row, for anything that does not fit `count` images and these classes.
     """
     path = Path(path)
     columns = read_columns(path)
-    values = columns[_choose_key(path, columns, key)]
-    labels = _as_integers(path, values, classes)
-    _check_range(path, labels, len(classes), count)
+    chosen = _choose_key(path, columns, key)
+    labels = _as_integers(path, columns[chosen], classes)
+    names = name_column(columns) if images else None
+    names = None if names == chosen else names
+    _check_range(path, labels, len(classes), count if names is None else len(labels))
+    rows = slice(None) if names is None else row_of_each(path, names, columns[names], labels, images)
     if clean is not None and CLEAN_KEY in columns:
-        _check_order(path, _as_integers(path, columns[CLEAN_KEY], classes), clean)
-    return labels
+        _check_order(path, _as_integers(path, columns[CLEAN_KEY], classes)[rows], clean)
+    return labels[rows]
 
 
 def _choose_key(path: Path, columns: dict[str, Any], key: str | None) -> str:
@@ -49,7 +59,7 @@ def _choose_key(path: Path, columns: dict[str, Any], key: str | None) -> str:
         if key not in columns:
             raise DataError(f"label file {path} has no {key!r}: choose one of {', '.join(columns)}")
         return key
-    candidates = [name for name in columns if name != CLEAN_KEY]
+    candidates = [name for name in columns if name not in (CLEAN_KEY, name_column(columns))] or list(columns)
     usual = [name for name in candidates if name in _DEFAULT_KEYS]
     if len(candidates) == 1 or len(usual) == 1:
         return (usual or candidates)[0]

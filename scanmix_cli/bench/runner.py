@@ -48,7 +48,8 @@ def run_bench(request: BenchRequest, reporter: Reporter) -> list[dict[str, Any]]
     """Run what is not finished yet; returns all cells of the results folder after writing `results.*`."""
     bench = open_bench(request, reporter)
     for seed in request.seeds:
-        given = noisy_labels(request, bench.data.classes, bench.data.train.labels, bench.data.given, seed)
+        data = bench.data
+        given = noisy_labels(request, data.classes, data.train.labels, data.given, seed, data.images)
         save_labels(bench, given)
         if request.clean_ceiling and bench.data.clean_known:
             clean = clean_labels(bench.data.train.labels)

@@ -12,6 +12,7 @@ from torchvision.datasets import CIFAR10, CIFAR100
 from scanmix_cli.bench.bench_data import BenchData
 from scanmix_cli.bench.datasets import load_dataset
 from scanmix_cli.bench.injected import PUBLISHED, NoisyLabels, noisy_labels
+from scanmix_cli.bench.named_labels import Images
 from scanmix_cli.bench.path_reader import Decoded, Part, PathReader
 from scanmix_cli.bench.red_mini_imagenet import COLORS, INNER
 from scanmix_cli.bench.request import LEVELLED, BenchRequest
@@ -40,6 +41,7 @@ class BenchSet:
     fingerprint: str
     extra_tests: dict[str, Part] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    images: Images = ()  # name and path of each training image; nothing where they have none
 
 
 def read_data(request: BenchRequest) -> BenchData:
@@ -78,6 +80,7 @@ def read_own(path: Path, source: Mapping[str, Any]) -> BenchData:
         canonical=False,
         clean_known=True,
         train_paths=tuple(paths[row] for row in learned),
+        train_names=tuple(samples.table["filename"].iloc[learned]),
         test_paths=tuple(paths[row] for row in held_out),
         notes=(f"{len(learned)} labelled training and {len(held_out)} held-out images in {path}", *samples.warnings),
     )
@@ -102,7 +105,7 @@ def _facts(request: BenchRequest, data: BenchData, rows: np.ndarray, short_side:
     """What `scanmix train` would look at, of the training rows int64 that were read: their labels are those that the
     first seed trains on."""
     given = _given(request, data, rows)
-    labels = noisy_labels(request, data.classes, data.train_labels[rows], given, request.seed).labels
+    labels = noisy_labels(request, data.classes, data.train_labels[rows], given, request.seed, data.named(rows)).labels
     return DataFacts(len(rows), len(data.classes), short_side, imbalance(labels))
 
 
@@ -130,6 +133,7 @@ def _finish(
         fingerprint=fingerprint(parts.train, parts.test),
         extra_tests=parts.extra,
         notes=notes,
+        images=data.named(rows),
     )
 
 

@@ -216,6 +216,12 @@ def _orientation(image: Image.Image) -> int | None:
     return orientation if isinstance(orientation, int) and orientation in _UPRIGHT else None
 
 
+def as_rgb(image: Image.Image) -> Image.Image:
+    """An opened picture upright and RGB, as one from a file is; raises DecodeError."""
+    orientation = _orientation(image)
+    return _rgb(image if orientation is None else image.transpose(_UPRIGHT[orientation]))
+
+
 def _rgb(image: Image.Image) -> Image.Image:
     try:
         return to_rgb(image)

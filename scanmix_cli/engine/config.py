@@ -8,6 +8,8 @@ import typing
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+
 from scanmix_cli.errors import SettingsError
 
 T = TypeVar("T")
@@ -76,6 +78,8 @@ def _required(field: dataclasses.Field) -> bool:
 
 
 def _typed(hint: Any, value: Any, where: str, base: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
     if typing.get_origin(hint) is typing.Annotated:
         kind, limit = typing.get_args(hint)
         return limited(_typed(kind, value, where, base), limit, where)

@@ -16,13 +16,16 @@ STAGING = ".scanmix-export"
 MANIFEST = "manifest.csv"
 
 
-def require_apart(out: Path, sources: Sequence[str]) -> None:
-    """SettingsError where `out` lies in a folder that holds originals, or in the one above them all."""
-    folders = {os.path.realpath(os.path.dirname(path)) for path in sources}
+def require_apart(out: Path, sources: Sequence[Sequence[str]], data: Path | None = None) -> None:
+    """SettingsError where `out` lies in a folder that holds originals, in the one above all those of a source, or in
+    `data`."""
+    held = [{os.path.realpath(os.path.dirname(path)) for path in paths} for paths in sources if paths]
+    whole = [os.path.commonpath(folders) for folders in held]
+    if data is not None:
+        whole.append(os.path.realpath(data))
     target = os.path.realpath(out)
     above = {target, *(str(folder) for folder in Path(target).parents)}
-    common = os.path.commonpath(folders) if folders else os.sep
-    inside = (folders | ({common} if Path(common).parent != Path(common) else set())) & above
+    inside = above & {*(folder for folder in whole if os.path.dirname(folder) != folder), *set().union(*held)}
     if inside:
         raise SettingsError(
             f"--out {out} lies inside {max(inside, key=len)}, which holds the original images; name a folder elsewhere"

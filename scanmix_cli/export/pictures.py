@@ -28,7 +28,9 @@ class Placed:
     copied_instead: int
 
 
-def lay_pictures(items: Sequence[Item], folder: Path, folders: Sequence[str], link: str) -> Placed:
+def lay_pictures(
+    items: Sequence[Item], folder: Path, folders: Sequence[str], link: str, root: Path | None = None
+) -> Placed:
     """Lay every item's file into `folder` at its one of `folders`/stem.suffix.
 
     A file that is gone is left out; DataError where all are, and where there is nothing to lay.
@@ -50,15 +52,20 @@ def lay_pictures(items: Sequence[Item], folder: Path, folders: Sequence[str], li
             continue
         laid[place] = item
     if not laid:
-        raise none_there(items)
+        raise none_there(items, root)
     return Placed(list(laid.values()), list(laid), gone, copied)
 
 
-def none_there(items: Sequence[Item]) -> DataError:
+def none_there(items: Sequence[Item], root: Path | None) -> DataError:
     """The error for an export of which every original is gone."""
+    if root is None:
+        return DataError(
+            f"none of the {len(items)} images is where it was, such as {items[0].source}; "
+            "put them back, or name the folder that holds them all now with --root"
+        )
     return DataError(
-        f"none of the {len(items)} images is where it was, such as {items[0].source}; "
-        "put them back, or name their folder with --root"
+        f"none of the {len(items)} images is below --root {root}, such as {items[0].source}; "
+        "name the folder that stands now where the folder of the data was"
     )
 
 

@@ -1,14 +1,11 @@
 """ScanMix as a scikit-learn classifier of images."""
 
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from PIL import Image
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +15,7 @@ from scanmix_cli.data.samples import TRAIN, Samples
 from scanmix_cli.engine.device import choose_compute
 from scanmix_cli.report.files import read_report
 from scanmix_cli.workflow.classifier import load_classifier
+from scanmix_cli.workflow.estimator_input import image_files, read_labels, temporary_folder
 from scanmix_cli.workflow.log_reporter import LogReporter
 from scanmix_cli.workflow.predict import run_on_files
 from scanmix_cli.workflow.python_words import python_words
@@ -30,11 +28,13 @@ ISSUE_COLUMNS = ("is_label_issue", "label_score", "given_label", "predicted_labe
 class ScanMixClassifier(ClassifierMixin, BaseEstimator):
     """Train on images with partly wrong labels; predict, and say which labels are wrong.
 
-    X is a sequence of paths, or a uint8 array (N, H, W), (N, H, W, 1) or (N, H, W, 3). y holds a label for each image,
-    None or "" where there is none. Parameters are those of `scanmix train`, 0 and "" meaning: let the plan decide.
-    `random_state` is a seed, a numpy RandomState, or None for numpy's global one.
+    X is a sequence of paths or of PIL pictures, or a uint8 array (N, H, W), (N, H, W, 1) or (N, H, W, 3). y holds a
+    label for each image, None, "", NaN or masked where there is none. Parameters are those of
+    `scanmix train`, 0 and "" meaning: let the plan decide. `random_state` is a seed, a numpy RandomState, or None for
+    numpy's global one.
 
-    After `fit`: `classes_`, `classifier_` (the networks), `report_` (the columns of report.csv, a row an image).
+    After `fit`: `classes_`, `class_names_` (as `report_` has them), `classifier_` (the networks), `report_` (the
+    columns of report.csv, a row an image).
 
     >>> rng = numpy.random.default_rng(0)
     >>> images = rng.integers(0, 60, (24, 16, 16, 3), dtype="uint8")
@@ -85,8 +85,8 @@ class ScanMixClassifier(ClassifierMixin, BaseEstimator):
     @python_words()
     def fit(self, X: Any, y: Any) -> "ScanMixClassifier":
         """Train. Raises ValueError where X and y do not go together, ScanmixError for what `scanmix train` refuses."""
-        labels, texts = _labels(y)
-        with tempfile.TemporaryDirectory(prefix="scanmix-") as temporary, _files(X) as paths:
+        classes, names, texts = read_labels(y)
+        with temporary_folder() as temporary, image_files(X) as paths:
             if len(paths) != len(texts):
                 raise ValueError(f"X has {len(paths)} images and y {len(texts)} labels; give one label an image")
             samples = _samples(paths, texts)
@@ -95,7 +95,8 @@ class ScanMixClassifier(ClassifierMixin, BaseEstimator):
             train(samples, request, destination, LogReporter())
             self.classifier_ = load_classifier(destination.path)
             self.report_ = read_report(destination.path)
-        self.classes_ = labels
+        self.classes_ = classes
+        self.class_names_ = names
         return self
 
     @python_words()
@@ -103,14 +104,14 @@ class ScanMixClassifier(ClassifierMixin, BaseEstimator):
         """float32 (N, C), columns in the order of `classes_`; ValueError naming the first image that cannot be read."""
         check_is_fitted(self, "classifier_")
         compute = choose_compute(self.device, self.precision)
-        with _files(X) as paths:
+        with image_files(X) as paths:
             found = run_on_files(
                 self.classifier_, paths, lambda images: self.classifier_.probabilities(images, compute)
             )
         bad = np.flatnonzero(found.error_codes != VALID)
         if len(bad):
             raise ValueError(f"image {bad[0]} ({paths[bad[0]]}) cannot be read: {found.error_codes[bad[0]]}")
-        columns = [self.classifier_.classes.index(str(label)) for label in self.classes_]
+        columns = [self.classifier_.classes.index(name) for name in self.class_names_]
         return found.values[:, columns]
 
     def predict(self, X: Any) -> np.ndarray:
@@ -139,45 +140,7 @@ class ScanMixClassifier(ClassifierMixin, BaseEstimator):
         return options | {"seed": int(check_random_state(self.random_state).randint(2**31 - 1))}
 
 
-def _labels(y: Any) -> tuple[np.ndarray, list[str]]:
-    """The classes, sorted, and every label as text, "" where there is none. Raises ValueError for fewer than two."""
-    if y is None:
-        raise ValueError("ScanMixClassifier requires y to be passed, but the target y is None")
-    values = np.asarray(y)
-    if values.ndim != 1:
-        raise ValueError(f"y has {values.ndim} dimensions; give one label an image")
-    missing = pd.isna(values) | (values.astype(object) == "")
-    labels = np.unique(values[~missing].tolist())
-    if len(labels) < 2:
-        raise ValueError(f"ScanMixClassifier needs labels of two classes or more, but y has {len(labels)} class")
-    texts = ["" if gone else str(value) for value, gone in zip(values.tolist(), missing, strict=True)]
-    return labels, texts
-
-
 def _samples(paths: Sequence[str], labels: Sequence[str]) -> Samples:
     columns = {"filename": paths, "path": paths, "split": [TRAIN] * len(paths), "given_label": labels}
     table = pd.DataFrame({name: pd.Series(list(cells), dtype=object) for name, cells in columns.items()})
     return Samples("X", Path.cwd(), table, tuple(sorted(set(labels) - {""})))
-
-
-@contextmanager
-def _files(X: Any) -> Iterator[list[str]]:
-    """Paths of the images: those given, or of PNG files that stay as long as the block, which hold every value."""
-    if len(X) and all(isinstance(item, (str, Path)) for item in X):
-        yield [str(item) for item in X]
-        return
-    images = np.asarray(X)
-    if images.dtype != np.uint8 or images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[3] not in (1, 3)):
-        raise ValueError(
-            f"X is an array of {images.dtype} with shape {images.shape}; give paths of images, or uint8 of shape "
-            "(N, H, W), (N, H, W, 1) or (N, H, W, 3)"
-        )
-    if not images.size:
-        raise ValueError(f"X has {len(images)} images of shape {images.shape[1:]}; give one image or more")
-    if images.ndim == 4 and images.shape[3] == 1:
-        images = images[..., 0]
-    with tempfile.TemporaryDirectory(prefix="scanmix-") as folder:
-        paths = [f"{folder}/{number}.png" for number in range(len(images))]
-        for image, path in zip(images, paths, strict=True):
-            Image.fromarray(image).save(path, compress_level=1)
-        yield paths

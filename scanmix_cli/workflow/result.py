@@ -11,10 +11,11 @@ import pandas as pd
 from scanmix_cli.data.sources import read_samples
 from scanmix_cli.engine.run_folder import choose_folder
 from scanmix_cli.evidence.noise_rate import NoiseRate
+from scanmix_cli.export.pictures import LINKS
 from scanmix_cli.report.decided import read_decided_report
 from scanmix_cli.report.files import cleaned_labels, read_summary
 from scanmix_cli.report.runs import resolve_run
-from scanmix_cli.workflow.handoff import Export, export_run
+from scanmix_cli.workflow.handoff import ONNX, Export, export_onnx, export_run
 from scanmix_cli.workflow.log_reporter import LogReporter
 from scanmix_cli.workflow.outputs import check_folder
 from scanmix_cli.workflow.predict import predict
@@ -102,16 +103,37 @@ class Result:
         return predict(self.folder, paths, top_k=top_k, device=device, network=network, views=views)
 
     @python_words()
-    def export(self, to: str, out: StrPath, **options: Any) -> Export:
+    def export(
+        self,
+        to: str,
+        out: StrPath,
+        *,
+        link: str = LINKS[0],
+        only: str | None = None,
+        min_confidence: float | None = None,
+        root: StrPath | None = None,
+        device: str = "auto",
+    ) -> Export:
         """Write images and cleaned labels for another tool, as `scanmix export` does; originals are only read.
 
-        `options` are those of the command: link, only, min_confidence, root, device.
+        `to="onnx"` writes the classifier alone, without images.
 
         >>> done = scanmix.load_run("run").export("imagefolder", "cleaned", link="hard")
         >>> done.folder.name, done.gone
         ('cleaned', [])
         """
-        return export_run(self.folder, to, Path(out), **options)
+        if to == ONNX:
+            return Export(export_onnx(self.folder, Path(out)), rows=0, gone=[])
+        return export_run(
+            self.folder,
+            to,
+            Path(out),
+            link=link,
+            only=only,
+            min_confidence=min_confidence,
+            root=_path(root),
+            device=device,
+        )
 
 
 @python_words()

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from scanmix_cli.engine.config import from_table, to_table
@@ -13,6 +14,7 @@ from scanmix_cli.method.settings import MixMatchSettings, Profile
 from scanmix_cli.profiles import fast
 from scanmix_cli.profiles.official import OFFICIAL
 from scanmix_cli.profiles.paper import PAPER
+from scanmix_cli.workflow.request import Request
 
 PROFILES = {
     **{f"official {row}": profile for row, profile in OFFICIAL.items()},
@@ -42,6 +44,16 @@ def test_keys_left_out_come_from_the_base() -> None:
     expected = replace(fast.GPU, mixmatch=replace(fast.GPU.mixmatch, lambda_u=150.0), scan=None)
     assert changed == expected
     assert isinstance(changed.mixmatch.lambda_u, float)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    given = {"epochs": np.int64(3), "time_budget": np.float32(2.5), "seed": np.uint8(7), "backbone": np.str_("small")}
+    request = from_table(Request, given, "options")
+    assert request == Request(epochs=3, time_budget=2.5, seed=7, backbone="small")
+    assert [type(getattr(request, name)) for name in given] == [int, float, int, str]
+    for wrong in (np.float64(2.5), np.bool_(True)):
+        with pytest.raises(SettingsError, match=r"^options: epochs must be a whole number; got (2\.5|True)$"):
+            from_table(Request, {"epochs": wrong}, "options")
 
 
 def test_keys_left_out_come_from_the_defaults() -> None:

@@ -21,6 +21,7 @@ from scanmix_cli.export.items import choose_items
 from scanmix_cli.report.choices import Choice
 from scanmix_cli.report.decisions import open_decisions
 from scanmix_cli.workflow.handoff import export_run
+from scanmix_cli.workflow.result import load_run
 
 
 def state(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -223,6 +224,15 @@ def test_onnx_is_a_layout_of_its_own(
     assert stopped.value.code == 3
     assert "the package onnx is missing: `pip install onnx`" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+def test_python_takes_text_for_paths_and_writes_onnx(own_run: HandoffRun, tmp_path: Path) -> None:
+    moved = own_run.data.rename(own_run.data.with_name("moved"))
+    run = load_run(str(own_run.folder))
+    assert run.export("csv", str(tmp_path / "out"), root=str(moved)).rows == 9
+    done = run.export("onnx", str(tmp_path / "network"))
+    assert (done.folder, done.rows) == (tmp_path / "network", 0)
+    assert (tmp_path / "network/model.onnx").is_file()
 
 
 def test_the_answer_as_json(finished: HandoffRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from scanmix_cli.data.samples import Samples
@@ -18,7 +17,7 @@ def touch(*paths: Path) -> None:
 
 
 def found(run: Path, samples: Samples, root: Path | None = None) -> list[str]:
-    report = pd.DataFrame({"filename": samples.table["filename"]})
+    report = samples.table[["filename", "split"]]
     return image_paths(run, report, {"data": {"root": str(samples.root.absolute())}}, root)
 
 
