@@ -23,6 +23,8 @@ except ImportError:  # Windows: nothing is locked there
 RUNS = Path("scanmix-runs")
 LATEST = "latest"  # a text file in RUNS that names the newest run
 
+_NO_FOLDER = "the working folder has been removed; change to one that is there and run the command again"
+
 # What the machine may be short of for a while, which says nothing of the file at hand.
 _SHORTAGES = {
     errno.EMFILE: "raise the limit of open files (`ulimit -n`)",
@@ -38,14 +40,33 @@ def shortage(error: OSError) -> str | None:
     return None if advice is None else f"{error.strerror}; {advice} and run the command again"
 
 
+def openable(path: str) -> str:
+    """The path as the system is to be asked for it: where the locale has no letters for it, by its bytes in UTF-8."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        with suppress(UnicodeEncodeError):  # half a letter, which no file name has
+            return os.fsdecode(path.encode("utf-8", "surrogateescape"))
+    return path
+
+
 def refused_file(error: OSError) -> ScanmixError | None:
-    """The sentence for a file that the system does not let us use; None where the error names no file."""
+    """The sentence for a file that the system does not let us use, or for a working folder that is gone; None where
+    the error names no file."""
     if error.filename is None:
-        return None
+        return _gone_folder()
     name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
     if told := shortage(error):
         return RunError(f"{name} cannot be read or written: {told}")
     return DataError(f"{name} cannot be read or written ({error.strerror}); check the path and its permissions")
+
+
+def _gone_folder() -> DataError | None:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return DataError(_NO_FOLDER)
+    return None
 
 
 def lock_file(file: IO[bytes]) -> bool | None:
