@@ -9,6 +9,7 @@ from scanmix_cli.errors import Interrupted
 def main() -> None:
     """Entry point of the command."""
     share_cores()
+    open_closed_streams()
     try:
         from scanmix_cli.cli.app import main as command
     except KeyboardInterrupt:
@@ -26,6 +27,14 @@ def share_cores() -> None:
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+
+def open_closed_streams() -> None:
+    """Give what was closed for us (`2>&-`) a stream to nowhere: there is none then, and the next file that is opened
+    would take its number and have what was meant for the terminal."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Files that are either the old one or the whole new one, never half of it; locks on files; TOML; where runs lie."""
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -7,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from scanmix_cli.errors import DataError, RunError, SettingsError
+from scanmix_cli.errors import DataError, RunError, ScanmixError, SettingsError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,13 +23,50 @@ except ImportError:  # Windows: nothing is locked there
 RUNS = Path("scanmix-runs")
 LATEST = "latest"  # a text file in RUNS that names the newest run
 
+_NO_FOLDER = "the working folder has been removed; change to one that is there and run the command again"
 
-def refused_file(error: OSError) -> DataError | None:
-    """The sentence for a file that the system does not let us use; None where the error names no file."""
+# What the machine may be short of for a while, which says nothing of the file at hand.
+_SHORTAGES = {
+    errno.EMFILE: "raise the limit of open files (`ulimit -n`)",
+    errno.ENFILE: "close programs that have many files open",
+    errno.ENOMEM: "close other programs or use a machine with more memory",
+    errno.EAGAIN: "raise the limit of processes (`ulimit -u`) or close other programs",
+}
+
+
+def shortage(error: OSError) -> str | None:
+    """What the machine is short of, and what helps; None where the error is about something else."""
+    advice = _SHORTAGES.get(error.errno or 0)
+    return None if advice is None else f"{error.strerror}; {advice} and run the command again"
+
+
+def openable(path: str) -> str:
+    """The path as the system is to be asked for it: where the locale has no letters for it, by its bytes in UTF-8."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        with suppress(UnicodeEncodeError):  # half a letter, which no file name has
+            return os.fsdecode(path.encode("utf-8", "surrogateescape"))
+    return path
+
+
+def refused_file(error: OSError) -> ScanmixError | None:
+    """The sentence for a file that the system does not let us use, or for a working folder that is gone; None where
+    the error names no file."""
     if error.filename is None:
-        return None
+        return _gone_folder()
     name = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+    if told := shortage(error):
+        return RunError(f"{name} cannot be read or written: {told}")
     return DataError(f"{name} cannot be read or written ({error.strerror}); check the path and its permissions")
+
+
+def _gone_folder() -> DataError | None:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return DataError(_NO_FOLDER)
+    return None
 
 
 def lock_file(file: IO[bytes]) -> bool | None:

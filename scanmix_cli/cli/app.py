@@ -24,12 +24,13 @@ from scanmix_cli.cli.review import review
 from scanmix_cli.cli.screen import forget_senseless_width
 from scanmix_cli.cli.train import train
 from scanmix_cli.cli.usage import UsageError, usage_sentence
-from scanmix_cli.data.wording import printable
+from scanmix_cli.data.wording import printable, shown
 from scanmix_cli.engine.launch import GRACE, processes, report_comes_from_elsewhere
-from scanmix_cli.errors import Interrupted, PeerLost, RunError, ScanmixError, SettingsError
-from scanmix_cli.files import refused_file
+from scanmix_cli.errors import DataError, Interrupted, PeerLost, RunError, ScanmixError, SettingsError
+from scanmix_cli.files import refused_file, shortage
 from scanmix_cli.version import __version__
 
+NO_THREAD = "can't start new thread"  # in Python's own words
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 app = typer.Typer(
     no_args_is_help=True,
@@ -64,6 +65,7 @@ def root(
 
     Example: scanmix train ./images
     """
+    os.getcwd()  # where it is gone that is told now: a library of PyTorch would end the process without a word of ours
     if processes() > 1 and context.invoked_subcommand != "train":
         raise SettingsError(
             f"scanmix {context.invoked_subcommand} cannot be shared by processes; run it without torchrun"
@@ -113,13 +115,29 @@ def _run(arguments: list[str]) -> int:
 
 
 def _refused_by_the_system(error: Exception) -> ScanmixError | None:
-    """The sentence for a file that cannot be used, or for a standard output that holds no more: its errors name no
-    file; None for what may be a defect of ours."""
+    """The sentence for a file that cannot be used, for a standard output that holds no more (its errors name no file),
+    for a machine that is short of something, or for a name that the locale has no letters for; None for what may be a
+    defect of ours."""
+    if isinstance(error, MemoryError):
+        error = OSError(errno.ENOMEM, "the memory of this machine is used up")
+    elif isinstance(error, RuntimeError) and str(error) == NO_THREAD:
+        error = OSError(errno.EAGAIN, NO_THREAD)
+    if isinstance(error, UnicodeEncodeError) and error.encoding.replace("-", "") != "utf8":
+        return _beyond_the_locale(error)
     if not isinstance(error, OSError):
         return None
     if error.filename is None and error.errno in FULL:
         return RunError(f"what was to be printed cannot be written ({error.strerror}); make room or send it elsewhere")
+    if error.filename is None and (told := shortage(error)):
+        return RunError(told)
     return refused_file(error)
+
+
+def _beyond_the_locale(error: UnicodeEncodeError) -> ScanmixError:
+    return DataError(
+        f"{shown(error.object)} cannot be written in the letters of this locale ({error.encoding}); "
+        "set PYTHONUTF8=1 and run the command again"
+    )
 
 
 def _let_go_of_output() -> None:

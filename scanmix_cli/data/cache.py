@@ -24,7 +24,7 @@ from scanmix_cli.files import lock_file
 _ABANDONED_SECONDS = 24 * 3600
 _SAVE_SECONDS = 60.0  # so often it is noted what has been done, for a call that is killed
 _CANDIDATES = 8  # so many entries are searched for files that were decoded earlier
-VERSION = 3  # raise it whenever decoding gives other pixels or entries hold other files
+VERSION = 4  # raise it whenever decoding gives other pixels or entries hold other files
 
 
 def default_cache_dir() -> Path:

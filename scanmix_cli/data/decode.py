@@ -15,6 +15,7 @@ from scanmix_cli.data.colour import mode_name, to_rgb
 from scanmix_cli.data.content import ends_early, foreign_kind
 from scanmix_cli.data.leniency import LENIENCY
 from scanmix_cli.data.png_texts import without_large_texts
+from scanmix_cli.files import shortage
 
 VALID = "VALID"
 MISSING_FILE = "ERROR_MISSING_FILE"
@@ -23,11 +24,13 @@ CORRUPT_IMAGE = "ERROR_CORRUPT_IMAGE"
 TRUNCATED_IMAGE = "ERROR_TRUNCATED_IMAGE"
 TOO_LARGE = "ERROR_TOO_LARGE"
 UNSUPPORTED = "ERROR_UNSUPPORTED"
+SHORTAGE = "SHORTAGE"  # of the machine, for now: says nothing of the file, and no row is to have it
 
 T = TypeVar("T")
 
 MAX_PIXELS = 178_956_970  # where Pillow itself refuses to open: twice its default Image.MAX_IMAGE_PIXELS
 MAX_BYTES = 1 << 30
+NO_MEMORY = "not enough memory to decode"
 _TOO_MANY = f"more pixels than the {MAX_PIXELS} that are read at most"
 
 # Formats with a mark of their own at the start: without one (TGA, DIB) garbage passes for a picture; EPS runs programs.
@@ -50,7 +53,7 @@ _AVAILABLE = [name for name in _FORMATS if name in Image.OPEN]
 
 
 class DecodeError(Exception):
-    """One file cannot be used; `code` is one of the ERROR_ codes, `message` says why."""
+    """One file cannot be used; `code` is one of the ERROR_ codes or SHORTAGE, `message` says why."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -127,6 +130,8 @@ def read_content(path: Path | str) -> bytes:
         with open(path, "rb") as file:
             return file.read(MAX_BYTES)
     except OSError as error:
+        if told := shortage(error):
+            raise DecodeError(SHORTAGE, told) from None
         raise DecodeError(MISSING_FILE, f"cannot be opened: {error.strerror}") from None
     except ValueError:  # a zero byte in the name
         raise DecodeError(MISSING_FILE, "cannot be opened: no valid file name") from None
@@ -156,8 +161,8 @@ def _salvaged(data: bytes, size: int, error: DecodeError) -> Picture:
     try:
         with LENIENCY.on():
             picture = _decode(data, size)
-    except DecodeError:
-        raise error from None
+    except DecodeError as other:
+        raise (other if other.code == SHORTAGE else error) from None
     if (picture.pixels == picture.pixels[:, :1, :1]).all():
         raise error
     warnings.warn("file cut short, what is there of the picture is used", SalvageWarning, stacklevel=2)
@@ -247,7 +252,9 @@ def _frame(picture: Image.Image) -> bytes:
 def _failure(error: Exception, data: bytes) -> DecodeError:
     if isinstance(error, (Image.DecompressionBombError, MemoryError)):
         bomb = isinstance(error, Image.DecompressionBombError)
-        return DecodeError(TOO_LARGE, _TOO_MANY if bomb else "not enough memory to decode")
+        return DecodeError(TOO_LARGE, _TOO_MANY if bomb else NO_MEMORY)
+    if isinstance(error, OSError) and (told := shortage(error)):
+        return DecodeError(SHORTAGE, told)
     if isinstance(error, UnidentifiedImageError) and (kind := foreign_kind(data)):
         return DecodeError(UNSUPPORTED, f"the content is {kind}, not a picture in a supported format")
     if "truncated" in str(error).lower() or ends_early(data):

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from scanmix_cli.data.cache import Earlier
-from scanmix_cli.data.decode import DecodeError, Picture, read_content
+from scanmix_cli.data.decode import SHORTAGE, DecodeError, Picture, read_content
 from scanmix_cli.data.isolated import Isolation
 from scanmix_cli.data.prints import make_prints
 from scanmix_cli.data.records import Records
+from scanmix_cli.data.wording import shown
+from scanmix_cli.errors import RunError
 
 MANY = 10_000  # files from which on processes are worth starting
 _CHUNK = 32  # rows per task: enough to make handing over a task cheap against decoding
@@ -55,7 +57,8 @@ class Decoder:
     ) -> Records:
         """Call `keep` with every readable image in row order; rows that an earlier entry holds come from there.
 
-        `note` is told of all records, and of how many rows they are complete by then.
+        `note` is told of all records, and of how many rows they are complete by then. Raises RunError where the
+        machine is too short of something to go on, which is no row's fault.
         """
         records = self.begun.extended(len(self.paths))
         known = None if self.earlier is None else _Known(self.earlier)
@@ -115,6 +118,8 @@ class Decoder:
             try:
                 pictures[row] = isolation.decode(read_content(self.paths[row]), self.size, self.salvage)
             except DecodeError as error:
+                if error.code == SHORTAGE:
+                    raise RunError(f"reading stopped at {shown(self.paths[row])}: {error.message}") from None
                 errors[row] = error.code, error.message
             if _LOCAL.heard:
                 remarks[row] = _LOCAL.heard

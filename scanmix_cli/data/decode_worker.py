@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from scanmix_cli.data import decode
 from scanmix_cli.data.risk import is_calm
 
+READY = b"ready\n"  # the first that is answered: what ends the process before is no picture's fault
 REQUEST = struct.Struct("<QIB")  # length of the file's content, size of the picture, whether to salvage
 BATCH = 1 << 62  # added to the length: what follows is a list of paths in JSON
 ORPHANED = 300  # seconds for a picture, longer than the asking process ever waits
@@ -23,6 +24,8 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Answer until there are no more requests: a line of JSON on the picture, then its pixels and frame; or a list of
     several, then those of each."""
     _limit()
+    answers.write(READY)
+    answers.flush()
     while head := requests.read(REQUEST.size):
         length, size, salvage = REQUEST.unpack(head)
         if length < BATCH:
@@ -51,13 +54,15 @@ def _decoded(data: bytes, size: int, salvage: bool) -> tuple[dict[str, Any], byt
 
 
 def _decoded_files(paths: list[str], size: int, salvage: bool) -> tuple[list[dict[str, Any]], bytes]:
-    """Of the calm ones alone, each with its place."""
+    """Of the calm ones alone, each with its place; none that memory was short for."""
     answers, bodies = [], []
     for place, path in enumerate(paths):
         with suppress(decode.DecodeError):  # what cannot be read is left to the process that asks
             data = decode.read_content(path)
-            if is_calm(data):
-                answer, body = _decoded(data, size, salvage)
+            if not is_calm(data):
+                continue
+            answer, body = _decoded(data, size, salvage)
+            if answer.get("code") not in (decode.SHORTAGE, decode.TOO_LARGE):
                 answers.append(answer | {"place": place})
                 bodies.append(body)
     return answers, b"".join(bodies)

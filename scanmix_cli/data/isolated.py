@@ -1,6 +1,7 @@
 """Decoding in processes beside this one: of pictures that are not calm, with a time limit, since each may cost its row
 alone; and of calm ones by the dozen, where there are many."""
 
+import errno
 import json
 import os
 import subprocess
@@ -14,11 +15,22 @@ from typing import IO, Any
 
 import numpy as np
 
-from scanmix_cli.data.decode import CORRUPT_IMAGE, TOO_LARGE, DecodeError, Picture, decode_bytes
-from scanmix_cli.data.decode_worker import BATCH, REQUEST
+from scanmix_cli.data.decode import (
+    CORRUPT_IMAGE,
+    NO_MEMORY,
+    SHORTAGE,
+    TOO_LARGE,
+    DecodeError,
+    Picture,
+    decode_bytes,
+)
+from scanmix_cli.data.decode_worker import BATCH, READY, REQUEST
 from scanmix_cli.data.risk import is_calm
+from scanmix_cli.files import shortage
 
-SECONDS = 60.0  # for one picture; the largest that is read takes a few
+SECONDS = 60.0  # for one picture, or for a process to start; the largest picture that is read takes a few
+_STARTS = 5  # a process that starts may be killed by whoever wants its memory, which says nothing of a picture
+_TRIES = 2  # a picture that a process died over goes to a fresh one: somebody else may have killed the first
 
 
 # Modules come from where ours do, and not from the folder that the user, or whoever sent the pictures, is in.
@@ -41,10 +53,17 @@ class Isolation:
         self._all: list[Worker] = []
 
     def decode(self, data: bytes, size: int, salvage: bool) -> Picture:
-        """As `decode_bytes`; also raises DecodeError where the decoder dies or takes longer than allowed."""
-        if is_calm(data):
+        """As `decode_bytes`; also raises DecodeError where the decoder dies or takes longer than allowed, and of code
+        SHORTAGE where no process can be started."""
+        if not is_calm(data):
+            return self._worker().decode(data, size, salvage)
+        try:
             return decode_bytes(data, size, salvage=salvage)
-        return self._worker().decode(data, size, salvage)
+        except DecodeError as error:
+            if error.message != NO_MEMORY:
+                raise
+            told = shortage(OSError(errno.ENOMEM, "not enough memory"))  # for a picture of ordinary size
+            raise DecodeError(SHORTAGE, str(told)) from None
 
     def decode_calm(self, paths: list[str], size: int, salvage: bool) -> dict[int, Outcome]:
         """What becomes of the calm ones among the files, by their place in `paths`; none where the process dies."""
@@ -72,41 +91,26 @@ class Worker:
 
     def decode(self, data: bytes, size: int, salvage: bool) -> Picture:
         """Hand the picture over and wait."""
-        late = threading.Event()
-        try:
-            with self._within(self.seconds, late) as process:
-                return _exchange(process, data, size, salvage)
-        except (OSError, ValueError, EOFError):
-            self.stop()
-            if late.is_set():
-                raise DecodeError(TOO_LARGE, f"decoding takes longer than {self.seconds:g} seconds") from None
-            raise DecodeError(CORRUPT_IMAGE, "the decoder breaks down over it") from None
+        for _ in range(_TRIES):
+            process, late = self._running(), threading.Event()
+            try:
+                with _within(process, self.seconds, late):
+                    return _exchange(process, data, size, salvage)
+            except (OSError, ValueError, EOFError):
+                self.stop()
+                if late.is_set():
+                    raise DecodeError(TOO_LARGE, f"decoding takes longer than {self.seconds:g} seconds") from None
+        raise DecodeError(CORRUPT_IMAGE, "the decoder breaks down over it")
 
     def decode_calm(self, paths: list[str], size: int, salvage: bool) -> dict[int, Outcome]:
         """Hand the paths over and wait."""
         try:
-            with self._within(self.seconds * len(paths), threading.Event()) as process:
+            process = self._running()
+            with _within(process, self.seconds * len(paths), threading.Event()):
                 return _exchange_files(process, paths, size, salvage)
-        except (OSError, ValueError, EOFError):
+        except (OSError, ValueError, EOFError, DecodeError):
             self.stop()
             return {}
-
-    @contextmanager
-    def _within(self, seconds: float, late: threading.Event) -> Iterator["subprocess.Popen[bytes]"]:
-        """A process that is killed after so long, which `late` tells of."""
-        process = self.process if self.process is not None and self.process.poll() is None else self._start()
-
-        def stop() -> None:
-            late.set()
-            process.kill()
-
-        clock = threading.Timer(seconds, stop)
-        clock.daemon = True
-        clock.start()
-        try:
-            yield process
-        finally:
-            clock.cancel()
 
     def stop(self) -> None:
         """End the process, whatever it does."""
@@ -120,16 +124,57 @@ class Worker:
             with suppress(OSError):  # what could not be handed over any more
                 pipe.close()
 
-    def _start(self) -> "subprocess.Popen[bytes]":
+    def _running(self) -> "subprocess.Popen[bytes]":
+        """The process, or a new one that is ready; DecodeError where there is none to be had."""
+        if self.process is not None and self.process.poll() is None:
+            return self.process
+        reason = f"it ends before it begins; see to it that memory is left and that {_python()} starts Python"
+        for _ in range(_STARTS):
+            try:
+                if (started := self._start()) is not None:
+                    return started
+            except OSError as error:
+                reason = shortage(error) or f"{error.strerror}; see to it that {_python()} starts Python"
+            self.stop()
+        raise DecodeError(SHORTAGE, f"no process to decode it can be started: {reason}")
+
+    def _start(self) -> "subprocess.Popen[bytes] | None":
+        """A new process, None where it does not get ready."""
         self.stop()
-        self.process = subprocess.Popen(
-            [sys.executable, "-I", "-c", _PROGRAM, json.dumps(sys.path)],
+        process = self.process = subprocess.Popen(
+            [sys.executable or "", "-I", "-c", _PROGRAM, json.dumps(sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
-        return self.process
+        assert process.stdout is not None
+        with _within(process, SECONDS, threading.Event()):
+            return process if process.stdout.readline(len(READY)) == READY else None
+
+
+@contextmanager
+def _within(process: "subprocess.Popen[bytes]", seconds: float, late: threading.Event) -> Iterator[None]:
+    """Kill the process after so long, which `late` tells of."""
+
+    def stop() -> None:
+        late.set()
+        process.kill()
+
+    clock = threading.Timer(seconds, stop)
+    clock.daemon = True
+    try:
+        clock.start()
+    except RuntimeError as error:  # no thread more
+        raise DecodeError(SHORTAGE, str(shortage(OSError(errno.EAGAIN, str(error))))) from None
+    try:
+        yield
+    finally:
+        clock.cancel()
+
+
+def _python() -> str:
+    return f"sys.executable, which is {sys.executable!r},"
 
 
 def _exchange(process: "subprocess.Popen[bytes]", data: bytes, size: int, salvage: bool) -> Picture:

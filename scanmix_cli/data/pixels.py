@@ -15,6 +15,7 @@ from scanmix_cli.data.records import Records
 from scanmix_cli.data.samples import Samples
 from scanmix_cli.data.wording import counted, shown
 from scanmix_cli.errors import RunError
+from scanmix_cli.files import shortage
 
 SCAN_SIZE = 32  # enough to find damage, exact copies and the images' own sizes; `check` and `train` share the cache
 SKIP, USE = "skip", "use"
@@ -69,7 +70,8 @@ def load_pixels(
 
     A file that cannot be read costs its own row only. `on_progress` is called with rows done and rows in all.
     `truncated` says what becomes of files cut short: "skip" makes bad rows of them, "use" takes what is there of the
-    picture. `rescan` decodes every file, changed or not. Raises RunError where the cache cannot be written to its end.
+    picture. `rescan` decodes every file, changed or not. Raises RunError where the cache cannot be written to its end,
+    and where the machine is too short of files, processes or memory to read on.
     """
     paths = list(samples.table["path"])
     decoder = Decoder(paths, size, workers, truncated == USE, on_progress)
@@ -85,6 +87,8 @@ def load_pixels(
         try:
             made = _fill(writer, decoder, place, rescan)
         except OSError as error:
+            if told := shortage(error):
+                raise RunError(f"the pixel cache in {cache_dir} cannot be written: {told}") from None
             raise RunError(
                 f"the pixel cache in {cache_dir} cannot be written ({error.strerror}); "
                 f"make room or set XDG_CACHE_HOME to a folder on another disk"

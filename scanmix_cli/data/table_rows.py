@@ -11,6 +11,7 @@ from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.data.tables import Table, read_table
 from scanmix_cli.data.wording import counted, shown
 from scanmix_cli.errors import DataError
+from scanmix_cli.files import openable
 
 _OWN_COLUMNS = frozenset({"filename", "path", "split", "given_label"})
 _PROBES = 50
@@ -54,9 +55,9 @@ def resolve(cells: list[str], root: Path) -> list[str]:
     base = f"{root.absolute()}/"
     paths = []
     for cell in cells:
-        path = os.path.join(base, cell) if cell else ""
+        path = openable(os.path.join(base, cell)) if cell else ""
         if "\\" in cell and os.sep == "/" and not os.path.exists(path):
-            path = os.path.join(base, cell.replace("\\", "/"))
+            path = openable(os.path.join(base, cell.replace("\\", "/")))
         paths.append(path)
     return paths
 

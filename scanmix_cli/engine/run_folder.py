@@ -180,6 +180,6 @@ def point_latest(folder: Path) -> None:
     try:
         RUNS.mkdir(exist_ok=True)
     except OSError as error:
-        raise RunError(f"{RUNS} cannot be made ({error.strerror}); the run itself is complete in {folder}") from None
+        raise RunError(f"{RUNS} cannot be made ({error.strerror})") from None
     inside = folder.resolve().parent == RUNS.resolve()
     write_text(RUNS / LATEST, (folder.name if inside else str(folder.resolve())) + "\n")

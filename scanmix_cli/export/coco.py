@@ -6,7 +6,7 @@ from typing import Any
 
 from scanmix_cli.data.decode import stored_size
 from scanmix_cli.export.content import Content
-from scanmix_cli.files import write_text
+from scanmix_cli.files import openable, write_text
 
 ANNOTATIONS = "annotations.json"
 
@@ -47,4 +47,4 @@ def write(folder: Path, content: Content) -> None:
 
 def image_size(path: Path) -> tuple[int, int]:
     """Width and height as stored."""
-    return stored_size(path)
+    return stored_size(openable(str(path)))

@@ -12,6 +12,7 @@ from PIL import Image
 from scanmix_cli.errors import DataError, SettingsError
 from scanmix_cli.export.items import Item
 from scanmix_cli.export.names import split_suffix
+from scanmix_cli.files import openable
 
 LINKS = ("copy", "hard", "sym")
 _NO_HARD_LINK = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES)
@@ -43,7 +44,7 @@ def lay_pictures(
     gone, copied = [], 0
     for item, below in zip(items, folders, strict=True):
         place = f"{below}/{item.stem}{_suffix(item)}"
-        target = folder / place
+        target = Path(openable(str(folder / place)))
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             copied += _lay(item.source, target, link)
@@ -71,7 +72,7 @@ def none_there(items: Sequence[Item], root: Path | None) -> DataError:
 
 def _lay(source: str, target: Path, link: str) -> bool:
     """Whether a copy had to stand in for a hard link."""
-    real = os.path.realpath(source)
+    real = os.path.realpath(openable(source))
     if link == "sym":
         os.stat(real)
         os.symlink(real, target)
@@ -93,7 +94,7 @@ def _suffix(item: Item) -> str:
     if suffix:
         return suffix
     try:
-        with Image.open(item.source) as image:
+        with Image.open(openable(item.source)) as image:
             kind = image.format or ""
     except (OSError, ValueError):
         return ""

@@ -139,7 +139,7 @@ def train(
         done = finished_summary(destination.path, fingerprint(identity))
         if done is not None:
             log.message(f"{destination.path} has finished already with these data and settings; nothing to do")
-            return _noted(Run(destination.path, done), destination)
+            return noted(Run(destination.path, done), destination, reporter)
         if not kept.exists():
             log.message(f"warning: {destination.path} has no checkpoints, so it is trained from the beginning")
     open_it = partial(opened_folder, *asked, destination.numbered)
@@ -178,13 +178,16 @@ def train(
             run = from_writer(lambda: conclude(samples, pixels, sets, plan, trained, destination, timings, context))
             if is_writer():
                 record.note(closing_panel(run.summary))
-    return _noted(run, destination)
+    return noted(run, destination, reporter)
 
 
-def _noted(run: Run, destination: Destination) -> Run:
-    """The run, named as the newest one unless nobody comes back to it."""
+def noted(run: Run, destination: Destination, reporter: Reporter) -> Run:
+    """The run, named as the newest one unless nobody comes back to it; where that cannot be, a warning says so."""
     if not destination.temporary and is_writer():
-        point_latest(run.folder)
+        try:
+            point_latest(run.folder)
+        except RunError as error:
+            reporter.message(f"warning: the newest run is not noted, so name this one with --run {run.folder}; {error}")
     return run
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from scanmix_cli.__main__ import open_closed_streams
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -70,6 +72,27 @@ def test_a_full_disk_under_the_output_is_a_sentence(folder: Path, options: list[
         done = scanmix("check", "photos", *options, folder=folder, stdout=full, stderr=subprocess.PIPE)
     sentence = "what was to be printed cannot be written (No space left on device); make room or send it elsewhere"
     assert (done.returncode, done.stderr) == (3, f"scanmix: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed", "code"),
+    [("report --run nope", "2>&-", 2), ("report --run nope", ">&-", 2), ("--version", "<&- >&- 2>&-", 0)],
+)
+def test_closed_streams_change_no_exit_code(folder: Path, arguments: str, closed: str, code: int) -> None:
+    command = f"exec '{sys.executable}' -m scanmix_cli {arguments} {closed}"
+    done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    told = code == 2 and "2>&-" not in closed
+    assert (done.returncode, "nope" in done.stderr) == (code, told)
+
+
+def test_closed_streams_become_streams_to_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    open_closed_streams()
+    streams = [sys.stdin, sys.stdout, sys.stderr]
+    assert [(stream.name, stream.isatty(), stream.encoding) for stream in streams] == [(os.devnull, False, "utf-8")] * 3
+    for stream in streams:
+        stream.close()
 
 
 def test_a_run_whose_progress_nobody_reads_goes_on(folder: Path) -> None:

@@ -4,7 +4,6 @@ import io
 import os
 import signal
 import struct
-import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,12 +134,22 @@ def test_a_decoder_that_gets_stuck_costs_its_picture_alone() -> None:
     isolation.close()
 
 
-def test_a_decoder_that_dies_costs_its_picture_alone(isolation: Isolation) -> None:
-    picture = encoded("WEBP", side=300, lossless=True)
-    killer = threading.Timer(1.0, os.kill, (stop_it(isolation), signal.SIGKILL))  # long after it was given the picture
-    killer.start()
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT])
+def test_a_decoder_that_dies_costs_its_picture_alone(
+    isolation: Isolation, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Whatever ends it: each fresh process dies over that picture."""
+    changed = f"""
+from scanmix_cli.data import decode, decode_worker
+import os
+real = decode.decode_bytes
+decode.decode_bytes = lambda data, *rest, **named: (
+    os.kill(os.getpid(), {number}) if data.startswith(b"II*") else real(data, *rest, **named)
+)
+serve("""
+    monkeypatch.setattr(isolated, "_PROGRAM", isolated._PROGRAM.replace("serve(", changed.lstrip()))
     with pytest.raises(DecodeError, match=r"^the decoder breaks down over it$") as caught:
-        isolation.decode(picture, 8, salvage=False)
+        isolation.decode(encoded("TIFF"), 8, salvage=False)
     assert caught.value.code == CORRUPT_IMAGE
     assert isolation.decode(encoded("WEBP"), 8, salvage=False).pixels.shape == (3, 8, 8)
 
