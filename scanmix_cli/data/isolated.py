@@ -28,7 +28,9 @@ from scanmix_cli.data.decode_worker import BATCH, READY, REQUEST
 from scanmix_cli.data.risk import is_calm
 from scanmix_cli.files import shortage
 
-SECONDS = 60.0  # for one picture, or for a process to start; the largest picture that is read takes a few
+SECONDS = 60.0  # for one picture; the largest that is read takes a few
+_START_SECONDS = 60.0
+_CALM = "run the command again when the machine has less to do"
 _STARTS = 5  # a process that starts may be killed by whoever wants its memory, which says nothing of a picture
 _TRIES = 2  # a picture that a process died over goes to a fresh one: somebody else may have killed the first
 
@@ -149,8 +151,13 @@ class Worker:
             env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
         assert process.stdout is not None
-        with _within(process, SECONDS, threading.Event()):
-            return process if process.stdout.readline(len(READY)) == READY else None
+        late = threading.Event()
+        with _within(process, _START_SECONDS, late):
+            if process.stdout.readline(len(READY)) == READY:
+                return process
+        if late.is_set():  # once is long enough
+            raise DecodeError(SHORTAGE, f"no process to decode it gets ready in {_START_SECONDS:g} seconds; {_CALM}")
+        return None
 
 
 @contextmanager

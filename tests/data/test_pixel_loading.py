@@ -49,7 +49,7 @@ def test_processes_that_die_leave_the_files_to_threads(tmp_path: Path, monkeypat
     samples = read_samples(make_folder(tmp_path / "data", [f"{label}/{k}.png" for label in "ab" for k in range(40)]))
     expected = load_pixels(samples, SIZE, workers=2, cache_dir=None)
     monkeypatch.setattr(decode_many, "MANY", 1)
-    monkeypatch.setattr(isolated, "_PROGRAM", "import sys\nsys.stdin.buffer.read(17)")
+    monkeypatch.setattr(isolated, "_PROGRAM", "import sys\nprint('ready', flush=True)\nsys.stdin.buffer.read(17)")
     assert_equal(expected, load_pixels(samples, SIZE, workers=2, cache_dir=None))
 
 

@@ -129,6 +129,15 @@ def test_a_limit_of_open_files_costs_no_picture(samples: Samples, tmp_path: Path
     assert set(done.stdout.splitlines()) == {"True", "{'VALID'}"}, done.stdout + done.stderr
 
 
+def test_a_process_that_never_gets_ready_stops_reading(
+    samples: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolated, "_PROGRAM", "import sys\nsys.stdin.buffer.read()")
+    monkeypatch.setattr(isolated, "_START_SECONDS", 0.5)
+    with pytest.raises(RunError, match=r"\.webp: no process to decode it gets ready in 0.5 seconds; run the command"):
+        load(samples, tmp_path / "cache")
+
+
 def test_a_decoder_that_is_killed_from_outside_costs_no_picture() -> None:
     data, isolation = _webp(300), Isolation()
     isolation.decode(_webp(20), SIZE, salvage=False)
