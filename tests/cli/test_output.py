@@ -48,8 +48,9 @@ def test_a_reader_that_has_seen_enough_is_no_failure(folder: Path, arguments: li
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("columns", ["0", "wide", "²"])
-@pytest.mark.parametrize("arguments", [["--help"], ["check", "photos"]])
+@pytest.mark.parametrize(
+    ("arguments", "columns"), [(["--help"], "0"), (["--help"], "wide"), (["--help"], "²"), (["check", "photos"], "0")]
+)
 def test_a_terminal_of_no_width_is_taken_for_an_unknown_one(folder: Path, arguments: list[str], columns: str) -> None:
     expected, shown = (
         scanmix(*arguments, folder=folder, variables=variables, capture_output=True)
