@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from scanmix_cli.__main__ import open_closed_streams
+from scanmix_cli.cli.app import main
 
 
 @pytest.fixture
@@ -24,11 +25,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def scanmix(
-    *arguments: object, folder: Path, variables: dict[str, str] | None = None, **streams: Any
-) -> "subprocess.CompletedProcess[str]":
-    others = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | (variables or {})
-    environment = {**others, "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
+def scanmix(*arguments: object, folder: Path, **streams: Any) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "scanmix_cli", *map(str, arguments)]
     return subprocess.run(command, text=True, env=environment, cwd=folder, check=False, **streams)
 
@@ -48,22 +46,38 @@ def test_a_reader_that_has_seen_enough_is_no_failure(folder: Path, arguments: li
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "columns"), [(["--help"], "0"), (["--help"], "wide"), (["--help"], "²"), (["check", "photos"], "0")]
-)
-def test_a_terminal_of_no_width_is_taken_for_an_unknown_one(folder: Path, arguments: list[str], columns: str) -> None:
-    expected, shown = (
-        scanmix(*arguments, folder=folder, variables=variables, capture_output=True)
-        for variables in ({}, {"COLUMNS": columns})
-    )
-    assert len(expected.stdout.splitlines()) > 5
-    head = expected.stdout.splitlines()[:8]  # further down are seconds
-    assert (shown.returncode, shown.stdout.splitlines()[:8]) == (0, head)
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    """Lines on standard output of a command that ends well, run in this process."""
+    with pytest.raises(SystemExit) as stopped:
+        main([*arguments])
+    assert not stopped.value.code
+    return capsys.readouterr().out.splitlines()
 
 
-def test_names_stay_on_a_narrow_terminal(folder: Path) -> None:
-    shown = scanmix("check", "photos", folder=folder, variables={"COLUMNS": "20"}, capture_output=True)
-    assert "\n class 0  " in shown.stdout
+@pytest.fixture
+def at_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process is in the folder, and knows no width of a terminal."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.mark.usefixtures("at_home")
+@pytest.mark.parametrize("columns", ["0", "wide", "²"])
+@pytest.mark.parametrize("arguments", [["--help"], ["check", "photos"]])
+def test_a_terminal_of_no_width_is_taken_for_an_unknown_one(
+    arguments: list[str], columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = printed(capsys, *arguments)
+    assert len(expected) > 5
+    monkeypatch.setenv("COLUMNS", columns)
+    assert printed(capsys, *arguments)[:8] == expected[:8]  # further down are seconds
+
+
+@pytest.mark.usefixtures("at_home")
+def test_names_stay_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    assert [line for line in printed(capsys, "check", "photos") if line.startswith(" class 0  ")]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
