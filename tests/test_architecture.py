@@ -85,7 +85,11 @@ def test_every_rule_is_seen_to_fail() -> None:
     ("program", "spared"),
     [
         ("import scanmix_cli.cli.app", {"torch", "pandas", "scipy", "sklearn", "matplotlib"}),
-        ("import scanmix_cli.workflow.train", {"sklearn", "matplotlib", "torchvision", "timm", "faiss"}),
+        (
+            "from scanmix_cli.profiles import fast; from scanmix_cli.workflow import plan, train; "
+            "plan.with_fitting_views(fast.CPU)",
+            {"sklearn", "matplotlib", "torchvision", "timm", "faiss", "sympy", "torch._dynamo"},
+        ),
     ],
 )
 def test_a_command_starts_without_what_it_needs_later_or_never(program: str, spared: set[str]) -> None:
