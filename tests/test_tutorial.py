@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch
 
