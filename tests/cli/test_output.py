@@ -1,6 +1,7 @@
 """Standard output and standard error that nobody reads to the end, or that hold no more."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,12 +17,16 @@ from scanmix_cli.cli.app import main
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with `photos` of two classes."""
+    """A folder with `photos` of two classes, and `half`, where nothing of the second can be read: `check` shows it
+    without loading PyTorch for a plan, and ends with code 2 unless something else happens."""
     for number in range(12):
         path = tmp_path / "photos" / f"class {number % 2}" / f"{number}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         pixels = np.random.default_rng(number).integers(0, 256, (16, 16, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(path)
+    shutil.copytree(tmp_path / "photos" / "class 0", tmp_path / "half" / "class 0")
+    (tmp_path / "half" / "class 1").mkdir()
+    (tmp_path / "half" / "class 1" / "1.png").write_bytes(b"no picture")
     return tmp_path
 
 
@@ -38,9 +43,7 @@ def closed_pipe() -> int:
     return writer
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["train", "--help"], ["check", "photos"], ["check", "photos", "--json"]]
-)
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["check", "half"], ["check", "half", "--json"]])
 def test_a_reader_that_has_seen_enough_is_no_failure(folder: Path, arguments: list[str]) -> None:
     done = scanmix(*arguments, folder=folder, stdout=closed_pipe(), stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, "")
@@ -84,7 +87,7 @@ def test_names_stay_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, capsys
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_full_disk_under_the_output_is_a_sentence(folder: Path, options: list[str]) -> None:
     with open("/dev/full", "w") as full:
-        done = scanmix("check", "photos", *options, folder=folder, stdout=full, stderr=subprocess.PIPE)
+        done = scanmix("check", "half", *options, folder=folder, stdout=full, stderr=subprocess.PIPE)
     sentence = "what was to be printed cannot be written (No space left on device); make room or send it elsewhere"
     assert (done.returncode, done.stderr) == (3, f"scanmix: {sentence}\n")
 
