@@ -33,8 +33,11 @@ from fault_points import LASTING, Fault, arm, confine, narrow
 # times what two undisturbed runs differ by, or by this.
 TOLERANCE = 0.02
 LONGEST = 480  # seconds; a run that takes longer is stuck
-# Before any fork, so that it is done once: two thirds of the time of a run.
-IMPORTED = ("scanmix_cli.workflow.train", "torch._dynamo", "scipy.stats", "sklearn.manifold", "sklearn.mixture")
+# Before the first fork, so that it is done once: two thirds of the time of a run.
+IMPORTED = (
+    *("scanmix_cli.workflow.train", "torch._dynamo", "scipy.stats", "sklearn.manifold", "sklearn.mixture"),
+    *("faiss", "torch.onnx", "onnx.reference"),
+)
 LARGE = ("beliefs", "published", "moco")  # settings whose stages are tried with batches that do not fit
 EXACT = ("report.csv", "cleaned.csv", "noise_matrix.csv", "bad_files.csv", "evidence.npz", "model/model.safetensors")
 
@@ -52,6 +55,8 @@ class Bench:
     ) -> tuple[int, str]:
         """Exit code (-9 when killed) and standard error of a run in a process of its own."""
         said, struck = self.work / f"{name}.err", self.work / f"{name}.struck"
+        for module in IMPORTED:
+            importlib.import_module(module)
         child = os.fork()
         if child == 0:
             self._child(name, fault, options, settings, memory, said, struck)
@@ -248,8 +253,6 @@ def main() -> None:
     results = options.results and options.results.absolute()
     images = 30 if options.device == "cpu" else 1536 if options.too_large else 120
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # CUDA must not begin before the fork
-    for module in IMPORTED:
-        importlib.import_module(module)
     with tempfile.TemporaryDirectory(prefix="scanmix-faults-") as folder:
         os.chdir(folder)
         write_data(Path("data"), images)

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.utils import Bunch
 
 from scanmix_cli.cli.app import main
 from scanmix_cli.method.settings import Profile
@@ -17,6 +19,7 @@ TUTORIAL = REPOSITORY / "docs" / "tutorial.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DIGITS = ("0", "3")
 PER_CLASS = 12
+MEASURED = 100  # with fewer images nobody looks whether outside weights see them better
 
 
 def blocks() -> list[tuple[str, str]]:
@@ -35,6 +38,12 @@ def few_digits(folder: Path) -> None:
             target.mkdir(parents=True)
             for path in sorted(source.iterdir())[:PER_CLASS]:
                 shutil.copy(path, target)
+
+
+def few_small_digits(n_class: int) -> Bunch:
+    """The first images of scikit-learn's own."""
+    found = load_digits(n_class=n_class)
+    return Bunch(images=found.images[:MEASURED], target=found.target[:MEASURED])
 
 
 def short(profile: Profile) -> Profile:
@@ -69,6 +78,7 @@ def test_every_block_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(fast, "CPU", short(fast.CPU))
+    monkeypatch.setattr("sklearn.datasets.load_digits", few_small_digits)
     few_digits(tmp_path)
     namespace: dict[str, object] = {}
     seen = set()

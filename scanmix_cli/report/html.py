@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +49,7 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
     rows = chosen.head(most)
     neighbors = near_rows(rows, run.evidence)
     gallery = build_gallery(rows.index.tolist(), neighbors, pictures)
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("scanmix_cli.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = _environment()
     mix_ups = sections.confusions(run.noise_matrix, run.classes)
     curve = _curve(run)
     script = "\n".join(_asset(environment, f"{name}.js") for name in SCRIPTS)
@@ -91,6 +86,18 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
         style=Markup("".join(_asset(environment, f"{name}.css") for name in STYLES)),
         script=Markup(script),
         script_hash=_hash(script),
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """The templates, each of them compiled once."""
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("scanmix_cli.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
 

@@ -65,7 +65,7 @@ def save_plots(run_dir: Path, run: RunData) -> list[Path]:
     for name, figure in figures.items():
         if figure is not None:
             png = png_bytes(figure)
-            figure.set_layout_engine("none")  # arranged once: it takes as long as drawing
+            figure.set_layout_engine(None)  # it is arranged already; any engine, "none" too, costs another drawing
             for kind, content in (("png", png), ("svg", svg_bytes(figure, name))):
                 paths.append(run_dir / FOLDER / f"{name}.{kind}")
                 write_bytes(paths[-1], content)

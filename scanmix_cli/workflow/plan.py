@@ -10,7 +10,7 @@ from torch import nn
 from scanmix_cli.data.pixels import TRUNCATED
 from scanmix_cli.engine.device import Compute, seeded
 from scanmix_cli.engine.parallel import world
-from scanmix_cli.engine.parts import halving
+from scanmix_cli.engine.parts import halving, is_out_of_memory
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.method.images import to_layout
 from scanmix_cli.method.networks import placed
@@ -222,7 +222,7 @@ def with_fitting_views(profile: Profile) -> Profile:
     """The profile with whole views where its network cannot work on smaller ones; SettingsError where whole ones are
     too small as well."""
     with seeded(0):
-        net = build_backbone(profile.backbone).eval().to("meta")  # shapes without memory and without arithmetic
+        net = build_backbone(profile.backbone).eval()
     if not _takes(net, profile.image_size):
         raise SettingsError(
             f"the network {profile.backbone} cannot work on pictures of {profile.image_size} pixels; ask for larger "
@@ -235,13 +235,16 @@ def with_fitting_views(profile: Profile) -> Profile:
 
 
 def _takes(net: nn.Module, size: int) -> bool:
-    """Whether a network on the device `meta` takes pictures of so many pixels a side."""
+    """Whether a network takes pictures of so many pixels a side. One goes through it: on PyTorch's device `meta`, where
+    it would take no arithmetic, seconds go by until the compiler is imported."""
     try:
         with torch.inference_mode():
-            net(torch.zeros(2, 3, size, size, device="meta"))
-    except NotImplementedError:  # an operation that is not known there says nothing of sizes
+            net(torch.zeros(1, 3, size, size))
+    except NotImplementedError:  # an operation that a CPU does not have says nothing of sizes
         return True
-    except (RuntimeError, AssertionError, ValueError):  # what PyTorch and timm raise of maps that have no pixel left
+    except (RuntimeError, AssertionError, ValueError) as error:  # of maps that have no pixel left, by PyTorch and timm
+        if is_out_of_memory(error):
+            raise
         return False
     return True
 

@@ -1,10 +1,12 @@
 """A few of the faults and of the damaged files of the two benchmarks, with every change."""
 
+import importlib
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -19,15 +21,18 @@ def run(script: str, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_runs_go_on_after_what_stopped_them() -> None:
-    printed = run("faults.py", "--only", "kill at half scan-", "enospc at half report.csv (beliefs)")
-    assert printed.count("  ok\n") == 2
-    assert printed.splitlines()[-1] == "2 faults on cpu, 0 not as they should be"
+@pytest.fixture
+def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script in this process, for calls that train nothing."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.chdir(tmp_path)
+    return importlib.import_module("faults")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_faults_are_tried_once_and_within_a_time(tmp_path: Path) -> None:
+def test_runs_go_on_after_what_stopped_them_and_are_tried_once_and_within_a_time(
+    faults: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     table = tmp_path / "faults.csv"
     table.write_text(
         "fault,device,seconds,outcome\n"
@@ -35,16 +40,29 @@ def test_faults_are_tried_once_and_within_a_time(tmp_path: Path) -> None:
         '"kill at rename scan-, time 2 (published)",cpu,9.9,ok\n'
         '"kill at half scan-, time 2 (published)",cuda,9.9,ok\n'
     )
-    only = ["--only", "kill at half scan-", "kill at rename scan-", "--results", str(table)]
-    assert run("faults.py", *only, "--seconds", "0").splitlines() == [
+    only = ["--only", "kill at half scan-", "kill at rename scan-", "enospc at half report.csv (beliefs)"]
+    only += ["--results", str(table)]
+
+    def printed(*options: str) -> list[str]:
+        monkeypatch.setattr(sys, "argv", ["faults.py", *only, *options])
+        with pytest.raises(SystemExit) as stopped:
+            faults.main()
+        assert not stopped.value.code
+        monkeypatch.chdir(tmp_path)  # the folder that the script went to is gone
+        return capsys.readouterr().out.splitlines()
+
+    assert printed("--seconds", "0") == [
         "not tried: kill at half scan-, time 2 (published)",
-        "0 faults on cpu, 0 not as they should be, 1 more not tried",
+        "not tried: enospc at half report.csv (beliefs)",
+        "0 faults on cpu, 0 not as they should be, 2 more not tried",
     ]
-    run("faults.py", *only)
-    assert re.fullmatch(
-        r'"kill at half scan-, time 2 \(published\)",cpu,\d+\.\d,ok', table.read_text().splitlines()[-1]
-    )
-    assert run("faults.py", *only) == "0 faults on cpu, 0 not as they should be\n"
+    tried = run("faults.py", *only)
+    assert tried.count("  ok\n") == 2
+    assert tried.splitlines()[-1] == "2 faults on cpu, 0 not as they should be"
+    known = table.read_text().splitlines()[-2:]
+    assert re.fullmatch(r'"kill at half scan-, time 2 \(published\)",cpu,\d+\.\d,ok', known[0])
+    assert re.fullmatch(r"enospc at half report\.csv \(beliefs\),cpu,\d+\.\d,ok", known[1])
+    assert printed() == ["0 faults on cpu, 0 not as they should be"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")

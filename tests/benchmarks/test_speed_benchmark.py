@@ -2,8 +2,6 @@
 
 import importlib.util
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -24,18 +22,21 @@ def speed(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def run(out: Path, *sections: str) -> dict:
-    command = [sys.executable, str(FOLDER / "speed.py"), "--device", "cpu", "--toy", "--seconds", "0.01"]
-    command += ["--workers", "0", "--out", str(out), "--sections", *sections]
-    subprocess.run(command, check=True, capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
-    return json.loads(out.read_text())
+def test_every_section_at_toy_size_and_a_second_call_that_keeps_the_first(
+    speed: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "speed.json"
 
+    def run(*sections: str) -> dict:
+        toy = ["--device", "cpu", "--toy", "--seconds", "0.01", "--workers", "0"]
+        monkeypatch.setattr(sys, "argv", ["speed.py", *toy, "--out", str(out), "--sections", *sections])
+        speed.main()
+        return json.loads(out.read_text())
 
-def test_every_section_at_toy_size_and_a_second_call_that_keeps_the_first(tmp_path: Path) -> None:
-    first = run(tmp_path / "speed.json", "limit", "plain", "simclr", "scan", "warmup", "mixmatch", "clustering")
+    first = run("limit", "plain", "simclr", "scan", "warmup", "mixmatch", "clustering")
     assert {"simclr_images_per_s", "speedup_vs_plain_batch64", "mfu", "device", "date", "command"} <= set(first)
     assert set(first["sections"]["mixmatch"]["rows"]) == {"16 weak", "16 strong"}
-    second = run(tmp_path / "speed.json", "evaluation", "limit", "beliefs", "fast_simclr")
+    second = run("evaluation", "limit", "beliefs", "fast_simclr")
     assert second["sections"]["simclr"] == first["sections"]["simclr"]
     assert second["sections"]["evaluation"]["rows"]["images_per_s"] > 0
     assert second["sections"]["beliefs"]["rows"]["epoch_s"] > 0

@@ -1,6 +1,7 @@
 """Standard output and standard error that nobody reads to the end, or that hold no more."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,24 +12,26 @@ import pytest
 from PIL import Image
 
 from scanmix_cli.__main__ import open_closed_streams
+from scanmix_cli.cli.app import main
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with `photos` of two classes."""
+    """A folder with `photos` of two classes, and `half`, where nothing of the second can be read: `check` shows it
+    without loading PyTorch for a plan, and ends with code 2 unless something else happens."""
     for number in range(12):
         path = tmp_path / "photos" / f"class {number % 2}" / f"{number}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         pixels = np.random.default_rng(number).integers(0, 256, (16, 16, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(path)
+    shutil.copytree(tmp_path / "photos" / "class 0", tmp_path / "half" / "class 0")
+    (tmp_path / "half" / "class 1").mkdir()
+    (tmp_path / "half" / "class 1" / "1.png").write_bytes(b"no picture")
     return tmp_path
 
 
-def scanmix(
-    *arguments: object, folder: Path, variables: dict[str, str] | None = None, **streams: Any
-) -> "subprocess.CompletedProcess[str]":
-    others = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | (variables or {})
-    environment = {**others, "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
+def scanmix(*arguments: object, folder: Path, **streams: Any) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "scanmix_cli", *map(str, arguments)]
     return subprocess.run(command, text=True, env=environment, cwd=folder, check=False, **streams)
 
@@ -40,37 +43,51 @@ def closed_pipe() -> int:
     return writer
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["train", "--help"], ["check", "photos"], ["check", "photos", "--json"]]
-)
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["check", "half"], ["check", "half", "--json"]])
 def test_a_reader_that_has_seen_enough_is_no_failure(folder: Path, arguments: list[str]) -> None:
     done = scanmix(*arguments, folder=folder, stdout=closed_pipe(), stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "columns"), [(["--help"], "0"), (["--help"], "wide"), (["--help"], "²"), (["check", "photos"], "0")]
-)
-def test_a_terminal_of_no_width_is_taken_for_an_unknown_one(folder: Path, arguments: list[str], columns: str) -> None:
-    expected, shown = (
-        scanmix(*arguments, folder=folder, variables=variables, capture_output=True)
-        for variables in ({}, {"COLUMNS": columns})
-    )
-    assert len(expected.stdout.splitlines()) > 5
-    head = expected.stdout.splitlines()[:8]  # further down are seconds
-    assert (shown.returncode, shown.stdout.splitlines()[:8]) == (0, head)
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    """Lines on standard output of a command that ends well, run in this process."""
+    with pytest.raises(SystemExit) as stopped:
+        main([*arguments])
+    assert not stopped.value.code
+    return capsys.readouterr().out.splitlines()
 
 
-def test_names_stay_on_a_narrow_terminal(folder: Path) -> None:
-    shown = scanmix("check", "photos", folder=folder, variables={"COLUMNS": "20"}, capture_output=True)
-    assert "\n class 0  " in shown.stdout
+@pytest.fixture
+def at_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process is in the folder, and knows no width of a terminal."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.mark.usefixtures("at_home")
+@pytest.mark.parametrize("columns", ["0", "wide", "²"])
+@pytest.mark.parametrize("arguments", [["--help"], ["check", "photos"]])
+def test_a_terminal_of_no_width_is_taken_for_an_unknown_one(
+    arguments: list[str], columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = printed(capsys, *arguments)
+    assert len(expected) > 5
+    monkeypatch.setenv("COLUMNS", columns)
+    assert printed(capsys, *arguments)[:8] == expected[:8]  # further down are seconds
+
+
+@pytest.mark.usefixtures("at_home")
+def test_names_stay_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    assert [line for line in printed(capsys, "check", "photos") if line.startswith(" class 0  ")]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_a_full_disk_under_the_output_is_a_sentence(folder: Path, options: list[str]) -> None:
     with open("/dev/full", "w") as full:
-        done = scanmix("check", "photos", *options, folder=folder, stdout=full, stderr=subprocess.PIPE)
+        done = scanmix("check", "half", *options, folder=folder, stdout=full, stderr=subprocess.PIPE)
     sentence = "what was to be printed cannot be written (No space left on device); make room or send it elsewhere"
     assert (done.returncode, done.stderr) == (3, f"scanmix: {sentence}\n")
 

@@ -25,7 +25,7 @@ def test_the_wrong_digits_are_found_and_the_classifier_is_not_spoiled(
     spec.loader.exec_module(benchmark)
 
     with pytest.raises(SystemExit) as stopped:
-        main(["train", str(benchmark.DIGITS), "--out", "run", "--device", "cpu", "-q"])
+        main(["train", str(benchmark.DIGITS), "--out", "run", "--device", "cpu", "--no-html", "-q"])
     assert not stopped.value.code
 
     truth = benchmark.read_truth(benchmark.DIGITS)

@@ -7,7 +7,8 @@ import pytest
 
 from scanmix_cli.cli.app import main
 
-SHORT = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "-q"]
+WITH_PAGE = ["--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "-q"]
+SHORT = ["--no-html", *WITH_PAGE]  # the page and the plots take as long as all the rest
 
 
 def run(*arguments: object) -> int:

@@ -7,7 +7,6 @@ import pytest
 from PIL import Image
 
 COLOURS = {"blue": (30, 30, 220), "green": (20, 200, 40), "red": (220, 30, 30)}
-SHORT = ("--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu")
 
 
 def write_squares(folder: Path, per_class: int, wrong: int = 0, seed: int = 0) -> dict[str, str]:

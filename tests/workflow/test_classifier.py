@@ -177,7 +177,7 @@ def test_a_run_without_the_package_onnx_says_how_to_get_the_file(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     with pytest.raises(SystemExit) as stopped:
-        main(["train", str(squares), "--out", "run", "--time-budget", "1s", "--device", "cpu", "-q"])
+        main(["train", str(squares), "--out", "run", "--time-budget", "1s", "--device", "cpu", "--no-html", "-q"])
     assert stopped.value.code == 0
     said = [line for line in Path("run/log.txt").read_text(encoding="utf-8").splitlines() if "model.onnx" in line]
     assert len(said) == 1

@@ -38,13 +38,14 @@ def weights(tmp_path: Path) -> Path:
     return path
 
 
-def run(data: Path, out: str, **options: object) -> dict:
+def run(data: Path, out: str, html: bool = False, **options: object) -> dict:
     request = Request(device="cpu", image_size=32, epochs=3, **options)  # type: ignore[arg-type]
-    return train(read_samples(data), request, Destination(Path(out), keep_checkpoints=False), Silent()).summary
+    destination = Destination(Path(out), keep_checkpoints=False, html=html)
+    return train(read_samples(data), request, destination, Silent()).summary
 
 
 def test_features_are_computed_once_and_the_model_takes_images(squares: Path, weights: Path) -> None:
-    summary = run(squares, "run", weights=str(weights), backbone=TINY)
+    summary = run(squares, "run", html=True, weights=str(weights), backbone=TINY)
     assert (summary["weights"], summary["backbone"]) == (str(weights), TINY)
     with open("run/metrics.csv", newline="") as file:
         stages = [row["stage"] for row in csv.DictReader(file)]
@@ -62,7 +63,7 @@ def test_features_are_computed_once_and_the_model_takes_images(squares: Path, we
 def test_a_configured_run_keeps_its_weights(squares: Path, weights: Path) -> None:
     run(squares, "run", weights=str(weights), backbone=TINY)
     request, given = read_request(Path("run/config.toml"), {"device": "cpu"})
-    again = train(read_samples(squares), request, Destination(Path("again")), Silent(), given).summary
+    again = train(read_samples(squares), request, Destination(Path("again"), html=False), Silent(), given).summary
     assert (again["weights"], again["backbone"]) == (str(weights), TINY)
     assert Path("again/report.csv").read_bytes() == Path("run/report.csv").read_bytes()
 
@@ -106,7 +107,8 @@ def test_what_was_measured_is_said_and_kept(squares: Path, monkeypatch: pytest.M
         return replace(request, weights="none"), "weights: as measured"
 
     monkeypatch.setattr("scanmix_cli.workflow.train.decide_weights", measure)
-    train(read_samples(squares), Request(device="cpu", epochs=1, pretrain_epochs=1), Destination(Path("run")), spoken)
+    short, destination = Request(device="cpu", epochs=1, pretrain_epochs=1), Destination(Path("run"), html=False)
+    train(read_samples(squares), short, destination, spoken)
     assert spoken.said[0] == "weights: as measured"
     assert spoken.said.count("weights: as measured") == 1
     lines = Path("run/log.txt").read_text(encoding="utf-8").splitlines()

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from command_run import SHORT, rows, run
+from command_run import SHORT, WITH_PAGE, rows, run
 
 from scanmix_cli.evidence.store import load_evidence
 from scanmix_cli.files import read_toml
@@ -15,7 +15,7 @@ from scanmix_cli.report.terminal import closing_panel
 
 
 def test_a_folder_becomes_a_complete_run_folder(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("train", squares, "--out", "run", *SHORT) == 0
+    assert run("train", squares, "--out", "run", *WITH_PAGE) == 0
     names = {path.name for path in Path("run").iterdir()}
     assert names == {
         "report.csv", "cleaned.csv", "summary.json", "noise_matrix.csv", "noise_intervals.csv", "bad_files.csv",
@@ -76,13 +76,13 @@ def test_report_straight_after_training_needs_no_argument(squares: Path) -> None
 
 def test_the_written_configuration_repeats_the_run(squares: Path) -> None:
     assert run("train", squares, "--out", "a", *SHORT) == 0
-    assert run("train", squares, "--out", "b", "--config", "a/config.toml", "-q") == 0
+    assert run("train", squares, "--out", "b", "--config", "a/config.toml", "--no-html", "-q") == 0
     assert Path("b/report.csv").read_bytes() == Path("a/report.csv").read_bytes()
 
 
 def test_some_settings_of_a_configuration_are_laid_over_the_chosen_profile(squares: Path) -> None:
     Path("mine.toml").write_text("[profile.mixmatch]\nalpha = 2.0\n[run]\nepochs = 1\npretrain_epochs = 1\n")
-    assert run("train", squares, "--out", "run", "--config", "mine.toml", "--device", "cpu", "-q") == 0
+    assert run("train", squares, "--out", "run", "--config", "mine.toml", "--device", "cpu", "--no-html", "-q") == 0
     written = read_toml(Path("run/config.toml"))["profile"]
     assert written["mixmatch"]["alpha"] == 2.0
     assert (written["mixmatch"]["epochs"], written["backbone"]) == (1, "small")
@@ -105,7 +105,7 @@ def test_a_precision_that_is_slow_on_a_cpu_is_said_before_anything(
 
 
 def test_verbose_shows_every_epoch(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--epochs", "1", "--pretrain-epochs", "3", "--device", "cpu", "-v"]
+    arguments = ["--epochs", "1", "--pretrain-epochs", "3", "--device", "cpu", "--no-html", "-v"]
     assert run("train", squares, "--out", "run", *arguments) == 0
     shown = capsys.readouterr().err
     assert [f"simclr {k}/3" in shown for k in (1, 2, 3)] == [True] * 3
@@ -139,13 +139,13 @@ def test_fail_on_turns_too_many_suspects_into_exit_one(
 def test_a_time_budget_ends_with_a_report_and_a_warning_that_the_set_is_tiny(
     squares: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("train", squares, "--out", "run", "--time-budget", "8s", "--device", "cpu") == 0
+    assert run("train", squares, "--out", "run", "--time-budget", "8s", "--device", "cpu", "--no-html") == 0
     assert "warning: " in capsys.readouterr().err
     assert len(rows(Path("run/report.csv"))) == 42
 
 
 def test_no_keep_checkpoints_removes_them(squares: Path) -> None:
-    assert run("train", squares, "--out", "run", "--no-keep-checkpoints", "--no-html", *SHORT) == 0
+    assert run("train", squares, "--out", "run", "--no-keep-checkpoints", "--no-html", *WITH_PAGE) == 0
     assert not Path("run/checkpoints").exists()
     assert not Path("run/report.html").exists()
 

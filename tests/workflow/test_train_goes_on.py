@@ -16,14 +16,14 @@ def test_a_resumed_finished_run_writes_the_same_report(squares: Path) -> None:
     assert run("train", squares, "--out", "run", *SHORT) == 0
     before = Path("run/report.csv").read_bytes()
     Path("run/report.csv").unlink()
-    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
+    assert run("train", squares, "--out", "run", "--resume", "--no-html", "-q") == 0
     assert Path("run/report.csv").read_bytes() == before
 
 
 def test_a_budgeted_run_can_be_resumed(squares: Path) -> None:
-    assert run("train", squares, "--out", "run", "--time-budget", "5s", "--device", "cpu", "-q") == 0
+    assert run("train", squares, "--out", "run", "--time-budget", "5s", "--device", "cpu", "--no-html", "-q") == 0
     before = Path("run/report.csv").read_bytes()
-    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
+    assert run("train", squares, "--out", "run", "--resume", "--no-html", "-q") == 0
     assert Path("run/report.csv").read_bytes() == before
 
 
@@ -143,5 +143,5 @@ def test_an_interrupt_keeps_the_state_and_tells_how_to_go_on(
         assert run("train", squares, "--out", "run", *SHORT) == 130
     again = f"scanmix train {squares} --out run {' '.join(SHORT)} --resume"
     assert capsys.readouterr().err == (f"scanmix: interrupted; what was done so far is kept, go on with `{again}`\n")
-    assert run("train", squares, "--out", "run", "--resume", "-q") == 0
+    assert run("train", squares, "--out", "run", "--resume", "--no-html", "-q") == 0
     assert Path("run/report.csv").read_bytes() == Path("whole/report.csv").read_bytes()
