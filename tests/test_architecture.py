@@ -85,6 +85,7 @@ def test_every_rule_is_seen_to_fail() -> None:
     ("program", "spared"),
     [
         ("import scanmix_cli.cli.app", {"torch", "pandas", "scipy", "sklearn", "matplotlib"}),
+        ("from scanmix_cli.bench import listing, runner", {"torchvision", "timm", "faiss", "sympy", "torch._dynamo"}),
         (
             "from scanmix_cli.profiles import fast; from scanmix_cli.workflow import plan, train; "
             "plan.with_fitting_views(fast.CPU)",

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torchvision.datasets import CIFAR10, CIFAR100
-from torchvision.datasets.utils import download_and_extract_archive
 
 from ..errors import DataError, RunError
 from .bench_data import BenchData
@@ -15,7 +13,7 @@ from .restricted_pickle import load_plain_pickle
 SOURCE = "the CIFAR page of the University of Toronto"
 SIDE = 32
 _LABEL_KEYS = {"cifar10": "labels", "cifar100": "fine_labels"}
-_PUBLISHED: dict[str, type[CIFAR10]] = {"cifar10": CIFAR10, "cifar100": CIFAR100}
+FOLDERS = {"cifar10": "cifar-10-batches-py", "cifar100": "cifar-100-python"}  # of the batch files
 
 
 def load_cifar(name: str, data_dir: Path, download: bool = False) -> BenchData:
@@ -26,8 +24,8 @@ def load_cifar(name: str, data_dir: Path, download: bool = False) -> BenchData:
     folder is fetched, with torchvision's address and checksum. Raises DataError where files are missing or wrong,
     RunError where the download fails.
     """
-    published = _PUBLISHED[name]
-    folder = _folder(name, data_dir, download)
+    published = _published(name)
+    folder = _folder(name, published, data_dir, download)
     train_files, test_files = ([file for file, _ in part] for part in (published.train_list, published.test_list))
     classes = _class_names(folder / published.meta["filename"], published.meta["key"])
     train_images, train_labels = _read_batches(folder, train_files, _LABEL_KEYS[name], len(classes))
@@ -49,20 +47,29 @@ def load_cifar(name: str, data_dir: Path, download: bool = False) -> BenchData:
     )
 
 
-def _folder(name: str, data_dir: Path, download: bool) -> Path:
+def _published(name: str) -> Any:
+    """What torchvision knows of the set: addresses, names and checksums. Importing it takes seconds, which nobody needs
+    who uses other images."""
+    from torchvision.datasets import CIFAR10, CIFAR100
+
+    return {"cifar10": CIFAR10, "cifar100": CIFAR100}[name]
+
+
+def _folder(name: str, published: Any, data_dir: Path, download: bool) -> Path:
     """The folder of batch files."""
-    published = _PUBLISHED[name]
     data_dir = Path(data_dir)
     if (data_dir / published.meta["filename"]).is_file():
         return data_dir
-    folder = data_dir / published.base_folder
+    folder = data_dir / FOLDERS[name]
     if folder.is_dir():
         return folder
     if not download:
         raise DataError(
-            f"{name} is not in {data_dir}: put the folder {published.base_folder} of the python version from {SOURCE} "
+            f"{name} is not in {data_dir}: put the folder {folder.name} of the python version from {SOURCE} "
             "there, or allow the download"
         )
+    from torchvision.datasets.utils import download_and_extract_archive
+
     try:
         download_and_extract_archive(published.url, str(data_dir), filename=published.filename, md5=published.tgz_md5)
     except (OSError, RuntimeError) as error:

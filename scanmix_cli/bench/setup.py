@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torchvision.datasets import CIFAR10, CIFAR100
 
 from scanmix_cli.bench.bench_data import BenchData
+from scanmix_cli.bench.cifar import FOLDERS
 from scanmix_cli.bench.datasets import load_dataset
 from scanmix_cli.bench.injected import PUBLISHED, NoisyLabels, noisy_labels
 from scanmix_cli.bench.named_labels import Images
@@ -22,7 +22,6 @@ from scanmix_cli.method.settings import Profile
 from scanmix_cli.workflow.facts import DataFacts, imbalance
 
 OWN_NOISE_OF = {"red-mini-imagenet": "red", "blue-mini-imagenet": "blue"}  # all others: "web"
-CIFAR_FOLDERS = {"cifar10": CIFAR10.base_folder, "cifar100": CIFAR100.base_folder}
 FINGERPRINT_IMAGES = 10_000  # at most about this many images go into the fingerprint
 
 
@@ -52,7 +51,7 @@ def read_data(request: BenchRequest) -> BenchData:
         color = red_or_blue(request)
         return load_dataset(request.target, request.data_dir, request.nominal_rate, color, request.download)
     except RunError as error:  # no network is no failed run: nothing has started yet
-        raise DataError(f"{error} as the folder {CIFAR_FOLDERS[request.target]}") from error
+        raise DataError(f"{error} as the folder {FOLDERS[request.target]}") from error
 
 
 def red_or_blue(request: BenchRequest) -> str:

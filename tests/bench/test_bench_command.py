@@ -8,7 +8,7 @@ import pytest
 import torch
 from toy_sets import write_cifar10, write_folder
 
-from scanmix_cli.bench import cifar, runner
+from scanmix_cli.bench import runner
 from scanmix_cli.cli.app import main
 from scanmix_cli.cli.bench import default_folder
 
@@ -94,7 +94,7 @@ def test_missing_data_without_a_network(
     def fetch(*_: object, **__: object) -> None:
         raise OSError("no route")
 
-    monkeypatch.setattr(cifar, "download_and_extract_archive", fetch)
+    monkeypatch.setattr("torchvision.datasets.utils.download_and_extract_archive", fetch)
     assert run(["cifar10", "--data-dir", str(tmp_path)], capsys) == (
         2,
         "",

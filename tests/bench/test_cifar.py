@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torchvision
 
-from scanmix_cli.bench import cifar
 from scanmix_cli.bench.cifar import load_cifar
 from scanmix_cli.bench.restricted_pickle import load_plain_pickle
 from scanmix_cli.errors import DataError, RunError
@@ -59,8 +59,8 @@ def test_checksums_tell_canonical_files(tmp_path: Path, monkeypatch: pytest.Monk
     def listed(*files: str) -> list[list[str]]:
         return [[file, hashlib.md5((folder / file).read_bytes()).hexdigest()] for file in files]
 
-    monkeypatch.setattr(cifar.CIFAR10, "train_list", listed(*(f"data_batch_{k}" for k in range(1, 6))))
-    monkeypatch.setattr(cifar.CIFAR10, "test_list", listed("test_batch"))
+    monkeypatch.setattr(torchvision.datasets.CIFAR10, "train_list", listed(*(f"data_batch_{k}" for k in range(1, 6))))
+    monkeypatch.setattr(torchvision.datasets.CIFAR10, "test_list", listed("test_batch"))
     data = load_cifar("cifar10", tmp_path)
     assert data.canonical
     assert data.notes == (f"10 training and 2 test images read from {folder}",)
@@ -208,7 +208,7 @@ def test_download_is_asked_for_with_the_published_checksum(tmp_path: Path, monke
         calls.append((url.rpartition("/")[2], root, filename, md5))
         write_cifar10(Path(root))
 
-    monkeypatch.setattr(cifar, "download_and_extract_archive", fetch)
+    monkeypatch.setattr("torchvision.datasets.utils.download_and_extract_archive", fetch)
     assert len(load_cifar("cifar10", tmp_path, download=True).train_labels) == 10
     name = "cifar-10-python.tar.gz"
     assert calls == [(name, str(tmp_path), name, "c58f30108f718f92721af3b95e74349a")]
@@ -220,7 +220,7 @@ def test_a_failed_download_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest
     def fetch(*_args: str, **_options: str) -> None:
         raise OSError("no route")
 
-    monkeypatch.setattr(cifar, "download_and_extract_archive", fetch)
+    monkeypatch.setattr("torchvision.datasets.utils.download_and_extract_archive", fetch)
     with pytest.raises(RunError) as raised:
         load_cifar("cifar10", tmp_path, download=True)
     assert str(raised.value) == (

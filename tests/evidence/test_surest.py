@@ -1,13 +1,15 @@
 """How many labels are wrong, by the surest images."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 from scipy.stats import beta
 
 from scanmix_cli.evidence import fitting
-from scanmix_cli.evidence.fitting import fit_noise
+from scanmix_cli.evidence.fitting import Fitted, fit_noise
 from scanmix_cli.evidence.noise_model import softmax
 from scanmix_cli.evidence.surest import LEVEL, TIMES, wrong_at_surest
 from scanmix_cli.evidence.witnesses import Witnesses
@@ -79,13 +81,19 @@ def overconfident(images: int, seed: int) -> tuple[Witnesses, np.ndarray]:
     return Witnesses(regression, regression, truth, None, regression), truth
 
 
-def test_features_that_confuse_two_classes_accuse_no_right_label(monkeypatch: pytest.MonkeyPatch) -> None:
+@cache
+def without_limit(features: Callable[[int, int], tuple[Witnesses, np.ndarray]]) -> Fitted:
+    """The fit of the first 6,000 of them, whatever the surest images say."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fitting, "wrong_at_surest", lambda *of: (0.0, 1.0))
+        return fit_noise(features(6000, 0)[0], 0)
+
+
+def test_features_that_confuse_two_classes_accuse_no_right_label() -> None:
     witnesses, truth = overconfident(6000, 0)
     limit = TIMES * wrong_at_surest(witnesses.regression, truth)[1]
     assert (witnesses.regression.argmax(1) != truth).mean() > 0.1 > 2 * limit
-    limited = fit_noise(witnesses, 0)
-    monkeypatch.setattr("scanmix_cli.evidence.fitting.wrong_at_surest", lambda *of: (0.0, 1.0))
-    unlimited = fit_noise(witnesses, 0)
+    limited, unlimited = fit_noise(witnesses, 0), without_limit(overconfident)
     assert unlimited.free
     assert not unlimited.none_wrong
     assert unlimited.rate > 0.05 > 1.1 * limit
@@ -112,8 +120,7 @@ def test_labels_may_be_wrong_three_times_as_often_elsewhere(
     part: float, free: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     witnesses, _ = overconfident(6000, 0)
-    monkeypatch.setattr("scanmix_cli.evidence.fitting.wrong_at_surest", lambda *of: (0.0, 1.0))
-    rate = fit_noise(witnesses, 0).rate
+    rate = without_limit(overconfident).rate
     monkeypatch.setattr("scanmix_cli.evidence.fitting.wrong_at_surest", lambda *of: (0.0, part * rate))
     assert fit_noise(witnesses, 0).free == free
 
@@ -133,18 +140,16 @@ def test_a_vaguer_witness_does_not_explain_what_the_surest_images_contradict(mon
     assert unbacked.plain == 0
 
 
-def beliefs(images: int, seed: int) -> Witnesses:
+def beliefs(images: int, seed: int) -> tuple[Witnesses, np.ndarray]:
     """The same as vaguer beliefs of a loop, which are given more weight than they state."""
     witnesses, truth = overconfident(images, seed)
     shown = softmax(0.6 * np.log(witnesses.mean.astype(float) + 1e-9)).astype(np.float32)
-    return Witnesses(shown, shown, truth, None, beliefs=True)
+    return Witnesses(shown, shown, truth, None, beliefs=True), truth
 
 
 def test_beliefs_that_confuse_two_classes_accuse_no_right_label_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    witnesses = beliefs(6000, 0)
-    limited = fit_noise(witnesses, 0)
-    monkeypatch.setattr(fitting, "wrong_at_surest", lambda *of: (0.0, 1.0))
-    unlimited = fit_noise(witnesses, 0)
+    witnesses, _ = beliefs(6000, 0)
+    limited, unlimited = fit_noise(witnesses, 0), without_limit(beliefs)
     assert unlimited.free
     assert unlimited.rate > 0.05 > TIMES * wrong_at_surest(witnesses.mean, witnesses.labels)[1]
     assert not limited.free
@@ -154,7 +159,7 @@ def test_beliefs_that_confuse_two_classes_accuse_no_right_label_either(monkeypat
 
 
 def test_a_classifier_may_be_wrong_elsewhere_as_often_as_it_likes(monkeypatch: pytest.MonkeyPatch) -> None:
-    witnesses = beliefs(6000, 0)
+    witnesses, _ = beliefs(6000, 0)
     monkeypatch.setattr(Witnesses, "made_by_classifier", lambda _: 1.0)
     fitted = fit_noise(witnesses, 0)
     assert fitted.made == 1
