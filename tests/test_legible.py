@@ -9,7 +9,8 @@ from scanmix_cli.data.wording import printable, shown
 from scanmix_cli.legible import legible
 from scanmix_cli.report.export import MARKDOWN_COLUMNS, write_table
 
-TOGETHER = "می\u200cخواهم 👩\u200d🔬 ❤\ufe0f"  # a Persian word, an emoji of two, one of a character and its variant
+PERSIAN = "می\u200cخواهم"  # noqa: RUF001 - these letters are meant
+TOGETHER = f"{PERSIAN} 👩\u200d🔬 ❤\ufe0f"  # with an emoji of two, and one of a character and its variant
 
 
 @pytest.mark.parametrize(

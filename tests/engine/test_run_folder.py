@@ -131,9 +131,13 @@ def test_an_interrupt_while_the_lock_is_taken_away_is_the_run_s_too(monkeypatch:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt) as stopped, opened(Path("run")):
-        patch.setattr(Path, "unlink", stop)
-        raise KeyboardInterrupt
+    def work(patch: pytest.MonkeyPatch) -> None:
+        with opened(Path("run")):
+            patch.setattr(Path, "unlink", stop)
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt) as stopped:
+        work(patch)
     assert isinstance(stopped.value, Stopped)
     assert stopped.value.folder == Path("run")
 
