@@ -3,19 +3,24 @@
 import os
 import sys
 
+from scanmix_cli.cli.interrupts import heed_first, pass_over
 from scanmix_cli.errors import Interrupted
 
 
 def main() -> None:
     """Entry point of the command."""
+    heed_first()
     share_cores()
     open_closed_streams()
     try:
         from scanmix_cli.cli.app import main as command
+
+        command()
     except KeyboardInterrupt:
         print("scanmix: interrupted; run the command again", file=sys.stderr)
         sys.exit(Interrupted.exit_code)
-    command()
+    finally:
+        pass_over()
 
 
 def share_cores() -> None:

@@ -17,6 +17,7 @@ from scanmix_cli.cli.bench import bench
 from scanmix_cli.cli.check import check
 from scanmix_cli.cli.export import export
 from scanmix_cli.cli.import_results import import_results
+from scanmix_cli.cli.interrupts import pass_over
 from scanmix_cli.cli.options import VerboseOption
 from scanmix_cli.cli.predict import predict
 from scanmix_cli.cli.report import report
@@ -148,6 +149,7 @@ def _let_go_of_output() -> None:
 
 def _stop(sentence: str, code: int, arguments: list[str]) -> NoReturn:
     """Say it and leave; with `-v -v` the traceback comes first."""
+    pass_over()
     if arguments.count("-v") + arguments.count("--verbose") > 1 or "-vv" in arguments:
         traceback.print_exc()
     typer.echo(f"scanmix: {printable(sentence, sys.stderr.encoding or 'utf-8')}", err=True)

@@ -14,6 +14,7 @@ from scanmix_cli.data.copies import Copies
 from scanmix_cli.data.overview import ClassCount, Overview, Spread
 from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.data.wording import counted, printable
+from scanmix_cli.report.terminal import is_wide
 
 BAR_WIDTH = 30
 ALL_CLASSES = 40  # up to so many classes all are shown, else the largest and the smallest
@@ -67,12 +68,13 @@ def _train_first(split: tuple[str, int]) -> tuple[bool, str]:
 
 
 def _classes(classes: tuple[ClassCount, ...], console: Console) -> Table:
-    """One line a class: name, readable training images with a bar, held-out images."""
-    held_out = any(count.held_out for count in classes)
+    """One line a class: name, readable training images with a bar where there is room for it, held-out images."""
+    held_out, wide = any(count.held_out for count in classes), is_wide(console)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("class", overflow="fold")
     table.add_column("train", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    if wide:
+        table.add_column("", no_wrap=True)
     if held_out:
         table.add_column("held out", justify="right", no_wrap=True)
     most = max((count.train for count in classes), default=0)
@@ -83,7 +85,8 @@ def _classes(classes: tuple[ClassCount, ...], console: Console) -> Table:
             continue
         bar = mark * -(-BAR_WIDTH * count.train // max(1, most))
         name = Text(printable(count.name, console.encoding))
-        table.add_row(name, str(count.train), bar, *([str(count.held_out)] if held_out else []))
+        held = str(count.held_out) if held_out else ""
+        table.add_row(name, str(count.train), *([bar] if wide else []), *([held] if held_out else []))
     return table
 
 

@@ -3,13 +3,17 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scanmix_cli.cli import options
 from scanmix_cli.data.wording import counted, printable
+from scanmix_cli.errors import DataError
 from scanmix_cli.report.runs import resolve_run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def predict(
@@ -54,5 +58,16 @@ def predict(
         if sys.stdout.isatty():  # a file name may hold a terminal's escape codes; programs get the names as they are
             text = "".join(f"{printable(line, sys.stdout.encoding)}\n" for line in text.split("\n")[:-1])
         typer.echo(text, nl=False)
+    if bad == len(table):
+        raise DataError(_nothing_read(table))
     if bad:
         typer.echo(f"{counted(bad, 'file')} could not be read: see error_code", err=True)
+
+
+def _nothing_read(table: "pd.DataFrame") -> str:
+    name, code = table["filename"].iloc[0], table["error_code"].iloc[0]
+    first = f"{name} ({code})"
+    told = (
+        f"{first} could not be read" if len(table) == 1 else f"none of {len(table)} files could be read, {first} first"
+    )
+    return f"{told}; name image files or folders of them"

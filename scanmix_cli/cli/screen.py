@@ -4,7 +4,7 @@ import os
 
 from rich.console import Console
 
-LEAST = 60  # columns; in fewer a table would lose its names, so that a narrower terminal breaks its lines instead
+LEAST = 40  # columns; in fewer a table would lose its names, so that a narrower terminal breaks its lines instead
 
 
 def screen() -> Console:

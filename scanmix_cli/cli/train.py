@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from scanmix_cli.cli import options
+from scanmix_cli.cli.interrupts import interrupt, pass_over
 from scanmix_cli.engine.launch import launch, processes, require_gpus
 from scanmix_cli.engine.run_folder import Stopped, check_free, choose_folder
 from scanmix_cli.errors import Interrupted, SettingsError
@@ -189,22 +190,25 @@ def train(
         writer = is_writer()
         destination = Destination(folder, overwrite, resume, not no_keep_checkpoints, not no_html, numbered=out is None)
         reporter = make_reporter(quiet or not writer, verbose > 0)
+        begun = out if resume else None
         try:
             with stopped_by_request():
                 run = run_training(samples, request, destination, reporter, given)
+                begun = run.folder
+                if not writer:
+                    return
+                if as_json:
+                    typer.echo(json.dumps(run.summary))
+                elif not quiet:
+                    from scanmix_cli.report.terminal import closing_panel
+
+                    typer.echo(closing_panel(run.summary), err=True)
+                pass_over()
         except KeyboardInterrupt as stop:
-            begun = stop.folder if isinstance(stop, Stopped) else out if resume else None
+            begun = stop.folder if isinstance(stop, Stopped) else begun
             raise Interrupted(interrupted(begun, context.obj or [])) from None
         finally:
             reporter.close()
-    if not writer:
-        return
-    if as_json:
-        typer.echo(json.dumps(run.summary))
-    elif not quiet:
-        from scanmix_cli.report.terminal import closing_panel
-
-        typer.echo(closing_panel(run.summary), err=True)
     counts = run.summary["counts"]
     if limit is not None and limit.exceeded(counts["label_issues"], counts["labelled"]):
         raise typer.Exit(1)
@@ -220,10 +224,7 @@ def stopped_by_request() -> Iterator[None]:
         yield
         return
 
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
+    before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:

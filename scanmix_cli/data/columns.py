@@ -1,6 +1,7 @@
 """Which columns of a table hold the image path, the label and the split."""
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -90,7 +91,10 @@ def _find(table: Table, chosen: str | None, known: tuple[str, ...], option: str)
         return chosen, []
     matches = [name for name in table.columns if normal_name(name) in known]
     matches.sort(key=lambda name: known.index(normal_name(name)))
-    return (matches[0], matches[1:]) if matches else (None, [])
+    if not matches:
+        return None, []
+    repeated = re.compile(re.escape(matches[0]) + r" \d+")  # what a table's reader calls a second column of one name
+    return matches[0], matches[1:] + [name for name in table.columns if repeated.fullmatch(name)]
 
 
 def _missing(table: Table, what: str, option: str) -> DataError:

@@ -1,6 +1,11 @@
 """Words that messages share."""
 
+import re
+
+from scanmix_cli.legible import legible
+
 _NAMED = 5
+_STRAY = re.compile("[\udc80-\udcff]")
 
 
 def counted(count: int, noun: str) -> str:
@@ -10,18 +15,12 @@ def counted(count: int, noun: str) -> str:
 
 def shown(name: str) -> str:
     """A name within a sentence: line ends and other control characters as escapes, stray bytes as `\\xff`."""
-    return "".join(mark if mark.isprintable() else _escape(mark) for mark in name)
+    return legible(_STRAY.sub(lambda byte: f"\\x{ord(byte[0]) - 0xDC00:02x}", name))
 
 
 def printable(text: str, encoding: str) -> str:
     """The text without control characters (a file name may hold a terminal's escape codes) and within the encoding."""
-    shown = "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii") for mark in text)
-    return shown.encode(encoding, "backslashreplace").decode(encoding)
-
-
-def _escape(mark: str) -> str:
-    stray = "\udc80" <= mark <= "\udcff"
-    return f"\\x{ord(mark) - 0xDC00:02x}" if stray else mark.encode("unicode_escape").decode("ascii")
+    return legible(text).encode(encoding, "backslashreplace").decode(encoding)
 
 
 def valid(name: str) -> str:

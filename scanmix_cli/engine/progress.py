@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
+from scanmix_cli.legible import legible
+
 HEADLINES = ("loss", "loss_x", "noise_estimate", "test_accuracy")  # what a person wants to see; log.txt has all
 PLAIN_SECONDS = 5.0  # plain lines come at most this often within a stage
 
@@ -39,11 +41,6 @@ class Reporter(Protocol):
 def describe(values: dict[str, float]) -> str:
     """`loss 1.234 · noise 0.21`: the values of an epoch in a line."""
     return " · ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in values.items())
-
-
-def plain(text: str) -> str:
-    """A line without control characters: a file name in it may hold a terminal's escape codes."""
-    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode("ascii") for mark in text)
 
 
 def headlines(values: dict[str, float]) -> str:
@@ -90,7 +87,7 @@ class Plain(Silent):
         self.message(" · ".join(filter(None, (f"{name} {finished}/{total}", told))))
 
     def message(self, text: str) -> None:
-        self.console.print(plain(text), highlight=False, markup=False, soft_wrap=True)
+        self.console.print(legible(text), highlight=False, markup=False, soft_wrap=True)
 
 
 class Live:
@@ -124,7 +121,7 @@ class Live:
             self.progress.update(self.task, completed=finished, total=total, values=headlines(values))
 
     def message(self, text: str) -> None:
-        self.progress.console.print(plain(text), highlight=False, markup=False, soft_wrap=True)
+        self.progress.console.print(legible(text), highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
         self.progress.stop()
@@ -170,7 +167,7 @@ class Logged:
             self.file.close()
 
     def _write(self, text: str) -> None:
-        line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {plain(text)}\n"
+        line = f"{time.strftime('%Y-%m-%d %H:%M:%S')} {legible(text)}\n"
         if self.file is None:
             self.waiting += line
         else:

@@ -122,21 +122,25 @@ def opened_folder(folder: Path, overwrite: bool, resume: bool, numbered: bool = 
     Leftovers of a killed run's unfinished writing go in any case. Raises SettingsError as `check_free` does, and
     Stopped where the user stops the run that works there.
     """
-    with ExitStack() as stack:
-        try:
-            folder = _made(folder, numbered)
-            stack.enter_context(locked(folder))
-            _check_contents(folder, overwrite, resume)
-            _clear(folder, overwrite and not resume)
-        except OSError as error:
-            reason = error.strerror
-            raise RunError(
-                f"run folder {folder} cannot be made or written to ({reason}); name another one with --out"
-            ) from None
-        try:
+    ready = False
+    try:
+        with ExitStack() as stack:
+            try:
+                folder = _made(folder, numbered)
+                stack.enter_context(locked(folder))
+                _check_contents(folder, overwrite, resume)
+                _clear(folder, overwrite and not resume)
+            except OSError as error:
+                reason = error.strerror
+                raise RunError(
+                    f"run folder {folder} cannot be made or written to ({reason}); name another one with --out"
+                ) from None
+            ready = True
             yield folder
-        except KeyboardInterrupt:
-            raise Stopped(folder) from None
+    except KeyboardInterrupt:  # also one of the moment in which the lock is taken away
+        if not ready:
+            raise
+        raise Stopped(folder) from None
 
 
 def _made(folder: Path, numbered: bool) -> Path:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from scanmix_cli.errors import SettingsError
 from scanmix_cli.files import write_bytes, write_text
+from scanmix_cli.legible import legible
 from scanmix_cli.report.spreadsheet import csv_text
 
 MARKDOWN_COLUMNS = ("rank", "filename", "given_label", "suggested_label", "p_mislabeled", "suggested_action")
@@ -92,7 +93,7 @@ def _markdown_cell(value: Any) -> str:
     if value is None:
         return ""
     text = f"{value:.3f}" if isinstance(value, float) else " ".join(str(value).splitlines())
-    text = "".join(mark if mark.isprintable() else f"\\u{ord(mark):04x}" for mark in text)
+    text = legible(text)
     for mark in "\\|`*_<>[]&":
         text = text.replace(mark, f"\\{mark}")
     return text

@@ -14,6 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from scanmix_cli.files import write_bytes
+from scanmix_cli.legible import legible
 from scanmix_cli.report.economics import expected_errors
 from scanmix_cli.report.page import sections
 from scanmix_cli.report.page.charts import charts
@@ -21,7 +22,7 @@ from scanmix_cli.report.page.embedding import embedding_map
 from scanmix_cli.report.page.pictures import CHUNK, Gallery, Sources, build_gallery
 from scanmix_cli.report.page.run_data import RunData
 from scanmix_cli.report.page.suspects import near_rows, suspect_columns
-from scanmix_cli.report.page.words import headline, shown, verdict
+from scanmix_cli.report.page.words import headline, verdict
 
 SHOWN = 2_000  # suspects on the page: up to 15 MB
 KNOTS = 400  # points of the curve of expected errors
@@ -54,9 +55,9 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
     curve = _curve(run)
     script = "\n".join(_asset(environment, f"{name}.js") for name in SCRIPTS)
     return environment.get_template("report.html.j2").render(
-        title=f"{shown(run.summary['data']['name'])}: {run.summary['counts']['label_issues']:,} suspect labels",
-        name=shown(run.summary["data"]["name"]),
-        folder=shown(run.summary["run"]),
+        title=f"{legible(run.summary['data']['name'])}: {run.summary['counts']['label_issues']:,} suspect labels",
+        name=legible(run.summary["data"]["name"]),
+        folder=legible(run.summary["run"]),
         summary=run.summary,
         counts=run.summary["counts"],
         rate=run.summary["noise_rate"],
@@ -68,7 +69,7 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
         bars=sections.class_bars(run),
         qualities=sections.class_quality(run.summary),
         matrix=sections.matrix_rows(run.noise_matrix, run.classes, rows),
-        columns=[shown(name) for name in run.classes],
+        columns=[legible(name) for name in run.classes],
         confusions=_with_intervals(mix_ups, run.summary),
         charts={name: Markup(svg) for name, svg in charts(run).items()},
         copies=sections.copies(run.report, pictures.small),
@@ -108,7 +109,7 @@ def _with_intervals(mix_ups: list[dict[str, Any]], summary: dict[str, Any]) -> l
     found = []
     for pair in mix_ups:
         low, high = known.get((pair["true"], pair["given"]), (None, None))
-        names = {"true": shown(pair["true"]), "given": shown(pair["given"])}
+        names = {"true": legible(pair["true"]), "given": legible(pair["given"])}
         found.append(pair | names | {"low": low, "high": high})
     return found
 
@@ -118,7 +119,7 @@ def _data(
 ) -> dict[str, Any]:
     """What the page's script works on."""
     return {
-        "classes": [shown(name) for name in run.names],
+        "classes": [legible(name) for name in run.names],
         "suspects": suspect_columns(rows, run.names, run.evidence, neighbors),
         "chunk": CHUNK,
         "curve": curve and {"k": curve["k"], "errors": curve["errors"]},
@@ -168,7 +169,7 @@ def _facts(summary: dict[str, Any]) -> dict[str, str]:
         "Versions": ", ".join(f"{name} {version}" for name, version in versions.items()) or None,
         "Fingerprint of the data": summary["data"]["fingerprint"],
     }
-    return {name: shown(str(value)) for name, value in facts.items() if value is not None}
+    return {name: legible(str(value)) for name, value in facts.items() if value is not None}
 
 
 def _json(value: Any) -> Markup:

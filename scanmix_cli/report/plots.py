@@ -11,11 +11,11 @@ import pandas as pd
 from sklearn.mixture import GaussianMixture
 
 from scanmix_cli.files import write_bytes
+from scanmix_cli.legible import legible
 from scanmix_cli.report.economics import expected_errors
 from scanmix_cli.report.page.embedding import map_rows
 from scanmix_cli.report.page.run_data import RunData, is_issue
 from scanmix_cli.report.page.sections import SHOWN_CLASSES, class_bars, off_diagonal
-from scanmix_cli.report.page.words import shown
 from scanmix_cli.report.quiet import quiet
 
 with quiet("matplotlib"):  # it tells of a cache folder that cannot be written and of fonts that it lists
@@ -290,5 +290,5 @@ def _legend(axes: Any, palette: Palette) -> None:
 
 def _short(name: str, most: int = 24) -> str:
     """A name that leaves room for the plot."""
-    legal = shown(name)
+    legal = legible(name)
     return legal if len(legal) <= most else f"{legal[: most - 1]}…"

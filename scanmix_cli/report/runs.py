@@ -34,9 +34,13 @@ def resolve_run(path: Path) -> Path:
 
 
 def _named(pointer: Path) -> str:
-    """The one line of a file called `latest`, "" where it is another file or holds something else."""
+    """What a file called `latest` names: a folder, whose name may hold line ends and blanks, or the one line that it
+    holds; "" where it is another file or holds something else."""
     if pointer.name != LATEST or not pointer.is_file():
         return ""
     with pointer.open("rb") as file:
-        lines = file.read(LONGEST + 1).decode("utf-8", "surrogateescape").strip().splitlines()
+        name = file.read(LONGEST + 1).decode("utf-8", "surrogateescape").removesuffix("\n")
+    if name and os.path.isdir(pointer.parent / name):
+        return name
+    lines = name.strip().splitlines()
     return lines[0] if len(lines) == 1 and len(lines[0]) <= LONGEST else ""

@@ -22,28 +22,32 @@ PANEL_WIDTH = 78
 PAIRS = 5  # the commonest changes of label so many are shown
 LOOKS = 5  # lengths of list whose expected errors are told
 BAR = 24  # columns of the longest bar
+WIDE = 60  # columns of a terminal from which tables have bars, and file and labels beside each other
 
 
 def suspects_table(rows: pd.DataFrame, console: Console, paths: Sequence[str] | None = None) -> Table:
-    """Rank, file, given → suggested label, probability that the label is wrong, action; fits 80 columns.
+    """Rank, file, given → suggested label, probability that the label is wrong, action; fits 80 columns, and 40 with
+    the labels below the file.
 
     Long names are folded, not cut, so that they can be copied. `paths`: the file of every row of the whole report, to
     which the names then link on a terminal that shows links.
     """
-    arrow = _arrow(console)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    arrow, wide = _arrow(console), is_wide(console)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, int(wide)), header_style="bold")
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("file", overflow="fold")
-    table.add_column(f"given {arrow} suggested", overflow="fold")
-    table.add_column("p wrong", justify="right", no_wrap=True)
+    if wide:
+        table.add_column(f"given {arrow} suggested", overflow="fold")
+    table.add_column("p wrong" if wide else "p", justify="right", no_wrap=True)
     table.add_column("action", no_wrap=True)
     for number, row in zip(rows.index, records(rows), strict=True):
         rank, wrong, action = row["rank"], row["p_mislabeled"], row["suggested_action"]
         link = "" if paths is None else f"link {Path(paths[number]).absolute().as_uri()}"
+        file = Text(printable(row["filename"], console.encoding), style=link)
+        change = Text(printable(_change(row, arrow), console.encoding))
         table.add_row(
             "-" if rank is None else str(rank),
-            Text(printable(row["filename"], console.encoding), style=link),
-            Text(printable(_change(row, arrow), console.encoding)),
+            *((file, change) if wide else (Text("\n").join((file, change)),)),
             "-" if wrong is None else f"{wrong:.3f}",
             Text(action or "-", style=ACTION_STYLES.get(action, "")),
         )
@@ -52,7 +56,7 @@ def suspects_table(rows: pd.DataFrame, console: Console, paths: Sequence[str] | 
 
 def pairs_table(rows: pd.DataFrame, console: Console) -> Table:
     """The commonest changes, given → suggested label, of the rows whose label is an issue and that have another
-    one, with counts and bars."""
+    one, with counts and, on a wide terminal, bars."""
     arrow, mark = _arrow(console), "█" if _is_unicode(console) else "#"
     changed = rows[rows["is_label_issue"].fillna(False).astype(bool) & (rows["suggested_label"] != "")]
     counts = changed.groupby(["given_label", "suggested_label"], sort=True).size()
@@ -60,11 +64,16 @@ def pairs_table(rows: pd.DataFrame, console: Console) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
     for (given, suggested), count in commonest.items():
         change = Text(printable(f"{given} {arrow} {suggested}", console.encoding))
-        table.add_row(change, str(count), mark * max(round(BAR * count / commonest.iloc[0]), 1))
+        bar = mark * max(round(BAR * count / commonest.iloc[0]), 1)
+        table.add_row(change, str(count), *([bar] if is_wide(console) else []))
     return table
+
+
+def is_wide(console: Console) -> bool:
+    """Whether there is room for bars."""
+    return console.width >= WIDE
 
 
 def _arrow(console: Console) -> str:

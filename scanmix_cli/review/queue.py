@@ -12,11 +12,11 @@ from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.samples import TRAIN
 from scanmix_cli.evidence.store import EVIDENCE, load_evidence
 from scanmix_cli.evidence.verdicts import DROP
+from scanmix_cli.legible import legible
 from scanmix_cli.report.choices import Choice
 from scanmix_cli.report.decisions import Decision
 from scanmix_cli.report.files import read_report, read_summary
 from scanmix_cli.report.page.suspects import near_rows, suspect_columns
-from scanmix_cli.report.page.words import shown
 from scanmix_cli.report.places import image_paths
 
 LIKELY = 5  # classes offered first when another one is chosen, where the networks give them
@@ -43,10 +43,10 @@ class Queue:
         columns["near_rows"] = near
         columns["likely"] = self._likely()
         found = {
-            "name": shown(self.name),
-            "run": shown(str(self.run)),
-            "who": shown(who),
-            "classes": [shown(name) for name in self.classes],
+            "name": legible(self.name),
+            "run": legible(str(self.run)),
+            "who": legible(who),
+            "classes": [legible(name) for name in self.classes],
             "suspects": columns,
         }
         return json.dumps(found, separators=(",", ":"), allow_nan=False).encode("ascii")
@@ -85,10 +85,10 @@ class Queue:
             "id": decision.id,
             "decision": decision.decision,
             "label": number,
-            "name": shown(decision.label),
-            "who": shown(decision.who),
+            "name": legible(decision.label),
+            "who": legible(decision.who),
             "when": decision.when,
-            "source": shown(decision.source),
+            "source": legible(decision.source),
         }
 
 

@@ -178,7 +178,7 @@ def train(
             run = from_writer(lambda: conclude(samples, pixels, sets, plan, trained, destination, timings, context))
             if is_writer():
                 record.note(closing_panel(run.summary))
-    return noted(run, destination, reporter)
+        return noted(run, destination, reporter)
 
 
 def noted(run: Run, destination: Destination, reporter: Reporter) -> Run:

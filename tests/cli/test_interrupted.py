@@ -50,6 +50,38 @@ def test_ctrl_c_while_the_command_still_loads(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", SAID)
 
 
+def test_further_interrupts_are_passed_over_to_the_end() -> None:
+    """While the command stops, while it says so, while Python ends, and when Python has no handlers any more."""
+    program = (
+        "import atexit, os, signal, sys, threading\n"
+        "import scanmix_cli.__main__ as entry\n"
+        "from scanmix_cli.cli import app\n"
+        "from scanmix_cli.data import sources\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "press = signal.raise_signal\n"
+        "class Late:\n"
+        "    def __del__(self, kill=os.kill, process=os.getpid()):\n"
+        "        kill(process, 2)\n"
+        "late = Late()\n"
+        "def read(*_, **__):\n"
+        "    try:\n"
+        "        press(2)\n"
+        "    finally:\n"
+        "        press(2)\n"
+        "        print('saved')\n"
+        "def echo(text, *, err, say=app.typer.echo):\n"
+        "    press(2)\n"
+        "    say(text, err=err)\n"
+        "sources.read_samples, app.typer.echo = read, echo\n"
+        "atexit.register(press, 2)\n"
+        "threading._register_atexit(press, 2)\n"
+        "sys.argv = ['scanmix', 'check', 'photos']\n"
+        "entry.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "saved\n", SAID)
+
+
 @pytest.mark.parametrize(
     ("arguments", "where"),
     [

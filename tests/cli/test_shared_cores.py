@@ -1,6 +1,7 @@
 """Threads of a command sleep where they wait, so that another program may have a core."""
 
 import os
+import signal
 
 import pytest
 
@@ -31,5 +32,9 @@ def test_threads_do_not_spin_unless_told_to(
         found.update({name: os.environ[name] for name in NAMES if name in os.environ})
 
     monkeypatch.setattr("scanmix_cli.cli.app.main", command)
-    main()
+    heeded = signal.getsignal(signal.SIGINT)
+    try:
+        main()
+    finally:
+        signal.signal(signal.SIGINT, heeded)
     assert found == expected

@@ -46,6 +46,19 @@ def test_screen_shows_counts_classes_bad_files_copies_and_warnings(troubled: Pat
     )
 
 
+def test_classes_fit_forty_columns(troubled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = [line.rstrip() for line in run(troubled).stdout.splitlines()]
+    start = lines.index(" class       train   held out")
+    assert lines[start + 1 : start + 6] == [
+        f" {'─' * 28}",
+        " [bold]eel       0          0",
+        " cat             2          0",
+        " dog             2          2",
+        "",
+    ]
+
+
 def test_the_seconds_stand_beside_the_device_that_they_are_for(troubled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scanmix_cli.workflow.measured.is_measured", lambda *_: True)
     seconds = r"; about \d+ (s|min) on cpu, (1 thread|\d+ threads)"

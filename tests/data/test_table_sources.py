@@ -104,6 +104,18 @@ def test_choice_between_two_known_columns_is_said(tmp_path: Path, text: str) -> 
     )
 
 
+def test_choice_between_two_columns_of_one_name_is_said(tmp_path: Path) -> None:
+    """The reader of the table has numbered them; a column of such a name that stands alone is no choice."""
+    table = write_table(tmp_path / "t.csv", "path,path,label,label,class 2\na.png,1.png,cat,x,0\nb.png,2.png,dog,y,0\n")
+    samples = read_samples(table)
+    assert rows(samples) == [("a.png", "train", "cat"), ("b.png", "train", "dog")]
+    assert [warning for warning in samples.warnings if "taken from" in warning] == [
+        "t.csv: paths are taken from column 'path', not from 'path 2'; choose with --path-column.",
+        "t.csv: labels are taken from column 'label', not from 'label 2'; choose with --label-column.",
+    ]
+    assert read_samples(table, label_column="label 2").classes == ("x", "y")
+
+
 def test_split_names_stay_but_train_is_always_train(tmp_path: Path) -> None:
     text = "file_name,label,split\na,cat,Train\nb,dog,TRAINING\nc,dog,Val\nd,dog,test\n"
     assert read_samples(write_table(tmp_path / "t.csv", text)).table["split"].tolist() == [

@@ -127,6 +127,31 @@ def test_whoever_stops_a_run_is_told_its_folder() -> None:
     assert stopped.value.folder == Path("run")
 
 
+def test_an_interrupt_while_the_lock_is_taken_away_is_the_run_s_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    def work(patch: pytest.MonkeyPatch) -> None:
+        with opened(Path("run")):
+            patch.setattr(Path, "unlink", stop)
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt) as stopped:
+        work(patch)
+    assert isinstance(stopped.value, Stopped)
+    assert stopped.value.folder == Path("run")
+
+
+def test_an_interrupt_before_the_folder_is_ready_is_of_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("scanmix_cli.engine.run_folder.locked", stop)
+    with pytest.raises(KeyboardInterrupt) as stopped, opened(Path("run")):
+        raise AssertionError
+    assert not isinstance(stopped.value, Stopped)
+
+
 def test_latest_names_the_newest_run() -> None:
     inside, outside = Path("scanmix-runs/pets-1"), Path("elsewhere")
     for folder in (inside, outside):

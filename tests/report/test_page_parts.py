@@ -15,7 +15,7 @@ from scanmix_cli.report.economics import expected_errors
 from scanmix_cli.report.page import pictures, sections
 from scanmix_cli.report.page.pictures import Sources, build_gallery, encode, sheets, strip, to_image
 from scanmix_cli.report.page.suspects import near_rows
-from scanmix_cli.report.page.words import headline, shown, verdict
+from scanmix_cli.report.page.words import headline, verdict
 from scanmix_cli.report.thumbnails import from_files, from_pixels, from_run
 
 
@@ -93,14 +93,6 @@ def test_the_verdict_counts_one_and_none_correctly() -> None:
 
 def test_expected_errors_are_the_summed_probabilities() -> None:
     assert expected_errors(np.array([0.9, 0.5, np.nan])).tolist() == pytest.approx([0.0, 0.9, 1.4, 1.4])
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("a b.png", "a b.png"), ("\udcff", "\\udcff"), ("\u202e", "\\u202e"), ("\t", "\\t"), ("👩\u200d🔬", "👩\u200d🔬")],
-)
-def test_names_are_shown_as_text(name: str, text: str) -> None:
-    assert shown(name) == text
 
 
 def test_tiny_pictures_keep_every_pixel_and_large_ones_shrink() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from scanmix_cli.engine.run_folder import point_latest
 from scanmix_cli.errors import DataError
 from scanmix_cli.report.runs import latest_run, resolve_run
 
@@ -11,6 +12,23 @@ from scanmix_cli.report.runs import latest_run, resolve_run
 def test_latest_is_a_text_file_with_the_folder_name(tmp_path: Path) -> None:
     (tmp_path / "demo-2").mkdir()
     (tmp_path / "latest").write_text("demo-2\n")
+    assert latest_run(tmp_path) == tmp_path / "demo-2"
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "ends\n", " between ", "line\u2028\r"])
+def test_every_name_of_a_folder_is_read_as_it_was_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in (Path("scanmix-runs") / name, tmp_path / name):
+        folder.mkdir(parents=True)
+        point_latest(folder)
+        assert latest_run() == folder == resolve_run(Path("scanmix-runs/latest"))
+
+
+def test_blanks_around_a_name_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "demo-2").mkdir()
+    (tmp_path / "latest").write_bytes(b" demo-2\r\n")
     assert latest_run(tmp_path) == tmp_path / "demo-2"
 
 

@@ -13,9 +13,9 @@ from scanmix_cli.report.page.run_data import ranked_issues
 from scanmix_cli.report.terminal import closing_panel, pairs_table, suspects_table
 
 
-def shown(rows: pd.DataFrame, encoding: str = "utf-8") -> list[str]:
+def shown(rows: pd.DataFrame, encoding: str = "utf-8", width: int = 80) -> list[str]:
     file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    console = Console(file=file, width=80)
+    console = Console(file=file, width=width)
     console.print(suspects_table(rows, console))
     file.seek(0)
     return [line.strip() for line in file.read().splitlines()]
@@ -28,6 +28,23 @@ def test_suspects_at_eighty_columns(run: Run) -> None:
         "─────────────────────────────────────────────────────────",
         "1   a/1.png      01 → =cat             0.990   relabel",
         "2   b/3,\\n.png   =cat → NA             0.640   review",
+        "",
+    ]
+
+
+def test_suspects_at_forty_columns(run: Run) -> None:
+    """The labels stand below the file; nothing is lost of long names."""
+    rows = ranked_issues(run.report)
+    rows = rows.assign(filename=pd.Series(["a/" + "x" * 30, "b.png"], index=rows.index, dtype=object))
+    assert shown(rows, width=40) == [
+        "",
+        "rank file                    p action",
+        "──────────────────────────────────────",
+        "1 a/xxxxxxxxxxxxxxxxx 0.990 relabel",
+        "xxxxxxxxxxxxx",
+        "01 → =cat",
+        "2 b.png               0.640 review",
+        "=cat → NA",
         "",
     ]
 
@@ -83,6 +100,14 @@ def test_commonest_changes_have_bars() -> None:
             ["b", arrow, "a", "2", mark * 12],
             ["a", arrow, "\\x1b", "1", mark * 6],
         ]
+
+
+def test_changes_have_no_bars_at_forty_columns() -> None:
+    frame = pd.DataFrame({"given_label": ["a" * 50] * 2, "suggested_label": "b", "is_label_issue": [True] * 2})
+    console = Console(file=io.StringIO(), width=40)
+    console.print(pairs_table(frame, console))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert [line.split() for line in lines] == [["a" * 37, "2"], ["a" * 13, "→", "b"]]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, where: str = "scanmix_cli.method.
 
 
 def test_two_processes_on_one_folder(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The one that was first is stopped as a scheduler does it, and goes on as if nothing had happened."""
+    """The one that was first is stopped, as a scheduler does it and by Ctrl-C at once, and loses nothing."""
     folder = Path("run")
     many = ["--epochs", "300", "--pretrain-epochs", "1", "--device", "cpu", "--no-html"]
     with start(squares, "--out", folder, "-v", *many) as first:
@@ -49,6 +49,7 @@ def test_two_processes_on_one_folder(squares: Path, capsys: pytest.CaptureFixtur
             assert run("train", squares, "--out", folder, *many, *options) == 2
             assert f"run is in use by another run (process {first.pid} on " in capsys.readouterr().err
         first.send_signal(signal.SIGTERM)
+        first.send_signal(signal.SIGINT)
         said = first.communicate()[1].splitlines()[-1]
     assert first.returncode == 130
     again = f"scanmix train {squares} --out run -v {' '.join(many)} --resume"
@@ -82,6 +83,26 @@ def test_of_two_runs_without_a_name_each_gets_a_folder(
     assert run(*go_on.split()[1:]) == 0
     assert sorted(path.name for path in runs.iterdir()) == ["data-1", "data-2", "latest"]
     assert (runs / "latest").read_text(encoding="utf-8") == "data-2\n"
+
+
+def test_a_complete_run_that_is_interrupted_is_named(
+    squares: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is noted as the newest one, and as its closing lines are printed."""
+    begin = ["train", str(squares), *SHORT, "--no-keep-checkpoints"]
+    go_on = [*begin, "--out", "scanmix-runs/data-1", "--resume"]
+    with monkeypatch.context() as patch:
+        interrupt(patch, "scanmix_cli.workflow.train.point_latest")
+        assert run(*begin) == 130
+    said = f"scanmix: interrupted; what was done so far is kept, go on with `scanmix {' '.join(go_on)}`"
+    assert capsys.readouterr().err.splitlines()[-1] == said
+    with monkeypatch.context() as patch:
+        interrupt(patch, "scanmix_cli.report.terminal.closing_panel")
+        assert run(*go_on) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == said
+    assert run(*go_on) == 0
+    assert "has finished already" in capsys.readouterr().err
+    assert Path("scanmix-runs/latest").read_text(encoding="utf-8") == "data-1\n"
 
 
 def test_a_run_goes_on_with_the_same_or_not_at_all(

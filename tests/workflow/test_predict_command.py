@@ -100,6 +100,25 @@ def test_a_table_or_json_instead(place: Path, capsys: pytest.CaptureFixture[str]
     assert sum(row["error_code"] == "ERROR_ZERO_SIZE_FILE" for row in answer["predictions"]) == 1
 
 
+def test_nothing_that_could_be_read_is_unusable_input(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The rows come out all the same, in every form."""
+    assert run("run", "nope.png") == 2
+    told = capsys.readouterr()
+    assert told.out == "filename,predicted_label,probability,error_code\nnope.png,,,ERROR_MISSING_FILE\n"
+    assert told.err == (
+        "scanmix: nope.png (ERROR_MISSING_FILE) could not be read; name image files or folders of them\n"
+    )
+    assert run("run", "new/*.gif", "new/broken.png", "--json", "--out", "p.csv") == 2
+    told = capsys.readouterr()
+    codes = [row["error_code"] for row in json.loads(told.out)["predictions"]]
+    assert codes == ["ERROR_MISSING_FILE", "ERROR_CORRUPT_IMAGE"]
+    assert len(Path("p.csv").read_text().splitlines()) == 3
+    assert told.err == (
+        "2 rows written to p.csv\nscanmix: none of 2 files could be read, new/*.gif (ERROR_MISSING_FILE) first; "
+        "name image files or folders of them\n"
+    )
+
+
 def test_pieces_give_what_the_whole_gives(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = predict(Path("run"), [Path("new")], device="cpu", top_k=3)
     monkeypatch.setattr(

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from scanmix_cli.legible import legible
 from scanmix_cli.report.page.pictures import SHEET, sheets
 from scanmix_cli.report.page.run_data import RunData
-from scanmix_cli.report.page.words import shown
 from scanmix_cli.report.thumbnails import ImageOf
 
 GRID = 1000  # positions are whole numbers from 0 to GRID
@@ -30,7 +30,7 @@ def embedding_map(run: RunData, suspects: pd.DataFrame, image_of: ImageOf) -> di
         "y": positions[:, 1].tolist(),
         "given": [number.get(label, -1) for label in report["given_label"]],
         "predicted": [number.get(label, -1) for label in report["predicted_label"]],
-        "file": [shown(name) for name in report["filename"]],
+        "file": [legible(name) for name in report["filename"]],
         "suspect": [found.get(int(row), -1) for row in rows],
         "sheet": SHEET,
         "sheets": sheets(rows.tolist(), image_of),

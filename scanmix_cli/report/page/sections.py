@@ -9,10 +9,10 @@ from scipy.sparse import coo_array, csr_array
 
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.samples import TRAIN
+from scanmix_cli.legible import legible
 from scanmix_cli.report.copy_sets import copy_sets
 from scanmix_cli.report.page.pictures import encode, to_image
 from scanmix_cli.report.page.run_data import RunData, is_issue
-from scanmix_cli.report.page.words import shown
 from scanmix_cli.report.thumbnails import ImageOf
 
 SHOWN_CLASSES = 30  # more bars are no longer read, and a larger matrix gives way to the list of confusions
@@ -38,7 +38,7 @@ def class_bars(run: RunData) -> list[dict[str, Any]]:
         bars.append(
             {
                 "id": k,
-                "name": shown(classes[k]),
+                "name": legible(classes[k]),
                 "total": total,
                 "suspect": suspect,
                 "fine_width": 100 * (total - suspect) / largest,
@@ -55,7 +55,7 @@ def class_quality(summary: dict[str, Any]) -> list[dict[str, Any]]:
     place = {name: k for k, name in enumerate(summary.get("hardest_classes", []))}
     known = [one for one in summary.get("class_quality", []) if one["images"]]
     hardest = sorted(known, key=lambda one: (place.get(one["class"], len(place)), one["sureness"]))
-    return [one | {"name": shown(one["class"])} for one in hardest[:SHOWN_CLASSES]]
+    return [one | {"name": legible(one["class"])} for one in hardest[:SHOWN_CLASSES]]
 
 
 def matrix_rows(matrix: np.ndarray, classes: Sequence[str], suspects: pd.DataFrame) -> list[dict[str, Any]] | None:
@@ -68,7 +68,7 @@ def matrix_rows(matrix: np.ndarray, classes: Sequence[str], suspects: pd.DataFra
     pairs = suspects.groupby(["suggested_label", "given_label"]).size().to_dict()
     return [
         {
-            "name": shown(true),
+            "name": legible(true),
             "cells": [
                 {"p": float(matrix[t, g]), "heat": float(heat[t, g]), "found": int(pairs.get((true, given), 0))}
                 for g, given in enumerate(classes)
@@ -151,10 +151,10 @@ def thumbnail(row: Any, image_of: ImageOf, classes: Sequence[str] = ()) -> dict[
     """Name, label, split and small picture of a row of the report; the classes that it could be of, if told."""
     image = image_of(row.Index)
     return {
-        "file": shown(row.filename),
-        "label": shown(row.given_label),
-        "split": "" if row.split == TRAIN else shown(row.split),
-        "classes": [shown(name) for name in classes],
+        "file": legible(row.filename),
+        "label": legible(row.given_label),
+        "split": "" if row.split == TRAIN else legible(row.split),
+        "classes": [legible(name) for name in classes],
         "picture": None if image is None else encode(to_image(image), EDGE, QUALITY, lossless=True),
     }
 
@@ -165,7 +165,7 @@ def bad_files(run: RunData) -> dict[str, Any]:
     if table.empty:
         table = run.report.loc[run.report["error_code"] != VALID, ["filename", "error_code"]].assign(message="")
     cells = table[["filename", "error_code", "message"]].itertuples(index=False) if len(table) else []
-    rows = [tuple(shown(str(cell)) for cell in row) for row in cells]
+    rows = [tuple(legible(str(cell)) for cell in row) for row in cells]
     return {"count": len(rows), "shown": rows[:BAD]}
 
 
@@ -176,5 +176,5 @@ def flat(settings: dict[str, Any], prefix: str = "") -> dict[str, str]:
         if isinstance(value, dict):
             result |= flat(value, f"{prefix}{key}.")
         else:
-            result[shown(f"{prefix}{key}")] = shown(str(value))
+            result[legible(f"{prefix}{key}")] = legible(str(value))
     return result

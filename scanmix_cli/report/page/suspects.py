@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scanmix_cli.report.page.words import shown
+from scanmix_cli.legible import legible
 
 NEIGHBORS = 5  # shown beside each suspect
 DECIMALS = 4
@@ -30,7 +30,7 @@ def suspect_columns(
     """
     number = {name: at for at, name in enumerate(classes)}
     columns: dict[str, Any] = {
-        "file": [shown(name) for name in suspects["filename"]],
+        "file": [legible(name) for name in suspects["filename"]],
         "row": [int(row) for row in suspects.index],
         "rank": [None if pd.isna(rank) else int(rank) for rank in suspects["rank"]],
         "action": suspects["suggested_action"].tolist(),

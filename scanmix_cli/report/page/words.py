@@ -1,8 +1,9 @@
-"""The verdict in words, and the text of names that hold anything."""
+"""The verdict in words."""
 
 from typing import Any
 
 from scanmix_cli.data.wording import counted
+from scanmix_cli.legible import legible
 
 STEPS = ((0.005, "Hardly any label looks wrong"), (0.02, "A few labels look wrong"))
 MAY_BE_RIGHT = 0.05  # low end of the noise rate, below which only suspects say that something is wrong
@@ -13,12 +14,6 @@ MANY = (
     (0.45, "About half of the labels look wrong"),
     (0.36, "About two labels in five look wrong"),
 )
-
-
-def shown(text: str) -> str:
-    """The text as a page can hold it: bytes that are no UTF-8 and control characters as escapes."""
-    legal = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    return "".join(mark if mark.isprintable() or mark == " " or _joins(mark) else _escaped(mark) for mark in legal)
 
 
 def headline(summary: dict[str, Any]) -> str:
@@ -94,11 +89,11 @@ def verdict(summary: dict[str, Any], confusion: dict[str, Any] | None) -> list[s
         sentences.append(f"None of {counts['labelled']:,} labelled {images} has a suspect label.")
     if confusion is not None:
         sentences.append(
-            f"The commonest mix-up: {100 * confusion['p']:.1f} % of “{shown(confusion['true'])}” "
-            f"are filed under “{shown(confusion['given'])}”."
+            f"The commonest mix-up: {100 * confusion['p']:.1f} % of “{legible(confusion['true'])}” "
+            f"are filed under “{legible(confusion['given'])}”."
         )
     for pair in summary.get("classes_perhaps_one", [])[:1]:
-        one, other = (shown(name) for name in pair["classes"])
+        one, other = (legible(name) for name in pair["classes"])
         sentences.append(f"The classes “{one}” and “{other}” are hard to tell apart: perhaps they are one.")
     if sentence := kind_of_noise(summary):
         sentences.append(f"Kind of noise: {sentence[0].lower()}{sentence[1:]}")
@@ -119,15 +114,6 @@ def _todo(counts: dict[str, int]) -> str:
     )
     parts = [f"{counts[action]:,} {words}" for action, words in kinds if counts[action]]
     return ", ".join(parts) if parts else "nothing to do"
-
-
-def _joins(mark: str) -> bool:
-    """Zero-width joiners and variation selectors hold emoji and several scripts together."""
-    return mark in "\u200c\u200d\ufe0e\ufe0f"
-
-
-def _escaped(mark: str) -> str:
-    return mark.encode("unicode_escape").decode("ascii")
 
 
 _NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
