@@ -40,7 +40,8 @@ def count_truth(labels: np.ndarray, truth: np.ndarray) -> np.ndarray:
 def noise_matrix(counts: np.ndarray) -> np.ndarray:
     """float64 (C, C): row = true class, column = given class, each row sums to 1; from `count_truth`.
 
-    A class that no labelled image belongs to gets the identity row: nothing speaks against its labels.
+    A class that no labelled image belongs to, as one that no label names, gets the identity row: nothing speaks
+    against its labels.
     """
     totals = counts.sum(axis=1, keepdims=True)
     return np.divide(counts, totals, out=np.eye(len(counts)), where=totals > 0)

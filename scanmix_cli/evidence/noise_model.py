@@ -93,6 +93,10 @@ class NoiseModel:
         logits += self.bias.astype(np.float32)
         return softmax(logits)
 
+    def among(self, possible: np.ndarray) -> "NoiseModel":
+        """The same model of images that are all of one of these classes, bool (C,)."""
+        return replace(self, bias=np.where(possible, self.bias, -np.inf))
+
     def wrong_shares(self, ambiguity: np.ndarray) -> np.ndarray:
         """float32 (n, C): P(label is wrong | true class k, image); ambiguity float (n,) in -1..1. Read only: all rows
         are one where noise does not depend on the image."""

@@ -135,13 +135,15 @@ def _truth(witnesses: Witnesses, fitted: Fitted | None) -> tuple[np.ndarray, np.
     """float32 (N, C): probability of each true class, the given label looked at; the networks' own without labels.
     Also int32 (N, 2) the two classes of ambiguous images, and what there is to say about the classes.
 
-    Of classes with few images little is known (`scores.support`): there the given label keeps its trust.
+    Of classes with few images little is known (`scores.support`): there the given label keeps its trust. Of a class
+    that no label names nothing is: no image is held to be of it, whatever share of the probability it was left with.
     """
     labels, sums = witnesses.labels, ClassSums(witnesses.mean.shape[1])
     if fitted is None:
-        sums.add(witnesses.mean, witnesses.mean)
         return witnesses.mean, two_classes(witnesses.mean), sums
-    model, truth, between = fitted.model, np.empty_like(witnesses.mean), np.empty((len(labels), 2), np.int32)
+    truth, between = np.empty_like(witnesses.mean), np.empty((len(labels), 2), np.int32)
+    named = np.bincount(labels[labels >= 0], minlength=truth.shape[1]) > 0
+    model, others = fitted.model.among(named), max(int(named.sum()) - 1, 1)
     ambiguity, believed = witnesses.ambiguity(), scores.support(labels).astype(np.float32)
     few = min(fitted.rate, FEW)
     for rows in scores.blocks(np.arange(len(labels)), witnesses.mean.shape[1]):
@@ -150,7 +152,7 @@ def _truth(witnesses: Witnesses, fitted: Fitted | None) -> tuple[np.ndarray, np.
         seen = model.classes_of(features)
         truth[rows], between[rows] = seen, two_classes(seen)
         posterior = model.explain(features[:, known], given[known], ambiguity[rows[known]])[2]
-        before = np.full_like(posterior, few / max(posterior.shape[1] - 1, 1))
+        before = np.full_like(posterior, few / others) * named
         before[np.arange(len(before)), given[known]] = 1 - few
         share = believed[rows[known], None]
         truth[rows[known]] = share * posterior + (1 - share) * before

@@ -64,6 +64,8 @@ def write_run_tables(
         write_csv(run_dir / NOISE_INTERVALS, intervals)
     write_csv(run_dir / BAD_FILES, bad_files(report, pixels.messages))
     save_places(run_dir, samples)
+    quality = class_quality(report, verdicts, samples.classes)
+    hardest = np.argsort(verdicts.class_sureness, kind="stable")
     whole = {
         "run": str(run_dir),
         "data": {
@@ -80,8 +82,8 @@ def write_run_tables(
             {"class": name} | _interval(rate)
             for name, rate in zip(samples.classes, verdicts.class_noise_rates, strict=True)
         ],
-        "class_quality": class_quality(report, verdicts, samples.classes),
-        "hardest_classes": [samples.classes[k] for k in np.argsort(verdicts.class_sureness, kind="stable")[:HARDEST]],
+        "class_quality": quality,
+        "hardest_classes": [quality[k]["class"] for k in hardest if quality[k]["images"]][:HARDEST],
         "classes_perhaps_one": [
             {"classes": [samples.classes[pair.one], samples.classes[pair.other]], "overlap": round(pair.overlap, 6)}
             for pair in verdicts.class_overlaps
@@ -106,19 +108,19 @@ def recounted(summary: dict[str, Any], report: pd.DataFrame) -> dict[str, Any]:
 def class_quality(report: pd.DataFrame, verdicts: Verdicts, classes: Sequence[str]) -> list[dict[str, Any]]:
     """Of every class, in class order: how many labels name it and how many of these are issues; `quality`, the share of
     these labels that is right; `missing`, the share of the class's own images that are labelled otherwise; `sureness`,
-    the share of its images that the networks get right without a look at the label (low is hard)."""
+    the share of its images that the networks get right without a look at the label (low is hard). Of a class that no
+    label names nothing is known: the three shares are None."""
     labelled = report[report["rank"].notna()]
     images = labelled["given_label"].value_counts()
     issues = labelled.loc[labelled["is_label_issue"].fillna(False).astype(bool), "given_label"].value_counts()
+    shares: dict[str, Sequence[float] | np.ndarray] = {
+        "quality": [1 - rate.estimate for rate in verdicts.class_noise_rates],
+        "missing": 1 - np.diag(verdicts.noise_matrix),
+        "sureness": verdicts.class_sureness,
+    }
     return [
-        {
-            "class": name,
-            "images": int(images.get(name, 0)),
-            "label_issues": int(issues.get(name, 0)),
-            "quality": round(1 - verdicts.class_noise_rates[k].estimate, 6),
-            "missing": round(float(1 - verdicts.noise_matrix[k, k]), 6),
-            "sureness": round(float(verdicts.class_sureness[k]), 6),
-        }
+        {"class": name, "images": int(images.get(name, 0)), "label_issues": int(issues.get(name, 0))}
+        | {share: round(float(values[k]), 6) if name in images else None for share, values in shares.items()}
         for k, name in enumerate(classes)
     ]
 

@@ -22,7 +22,7 @@ from scanmix_cli.report.page.embedding import embedding_map
 from scanmix_cli.report.page.pictures import CHUNK, Gallery, Sources, build_gallery
 from scanmix_cli.report.page.run_data import RunData
 from scanmix_cli.report.page.suspects import near_rows, suspect_columns
-from scanmix_cli.report.page.words import headline, verdict
+from scanmix_cli.report.page.words import headline, too_unsure, verdict
 
 SHOWN = 2_000  # suspects on the page: up to 15 MB
 KNOTS = 400  # points of the curve of expected errors
@@ -51,7 +51,6 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
     neighbors = near_rows(rows, run.evidence)
     gallery = build_gallery(rows.index.tolist(), neighbors, pictures)
     environment = _environment()
-    mix_ups = sections.confusions(run.noise_matrix, run.classes)
     curve = _curve(run)
     script = "\n".join(_asset(environment, f"{name}.js") for name in SCRIPTS)
     return environment.get_template("report.html.j2").render(
@@ -63,14 +62,15 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
         rate=run.summary["noise_rate"],
         accuracy=run.summary.get("accuracy", {}).get("test_accuracy"),
         headline=headline(run.summary),
-        verdict=verdict(run.summary, mix_ups[0] if mix_ups else None),
+        verdict=verdict(run.summary),
+        unsure=too_unsure(run.summary),
         curve=curve,
         classes=len(run.classes),
         bars=sections.class_bars(run),
         qualities=sections.class_quality(run.summary),
-        matrix=sections.matrix_rows(run.noise_matrix, run.classes, rows),
+        matrix=sections.matrix_rows(run, rows),
         columns=[legible(name) for name in run.classes],
-        confusions=_with_intervals(mix_ups, run.summary),
+        confusions=sections.confusions(run.summary),
         charts={name: Markup(svg) for name, svg in charts(run).items()},
         copies=sections.copies(run.report, pictures.small),
         outliers=sections.outliers(run.report, pictures.small),
@@ -100,18 +100,6 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _with_intervals(mix_ups: list[dict[str, Any]], summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """The mix-ups with names to show, and with the ends `low` and `high` of their shares' intervals, None where the
-    summary has none."""
-    known = {(pair["true"], pair["given"]): (pair["low"], pair["high"]) for pair in summary.get("confusions", [])}
-    found = []
-    for pair in mix_ups:
-        low, high = known.get((pair["true"], pair["given"]), (None, None))
-        names = {"true": legible(pair["true"]), "given": legible(pair["given"])}
-        found.append(pair | names | {"low": low, "high": high})
-    return found
 
 
 def _data(

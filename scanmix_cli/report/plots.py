@@ -15,7 +15,7 @@ from scanmix_cli.legible import legible
 from scanmix_cli.report.economics import expected_errors
 from scanmix_cli.report.page.embedding import map_rows
 from scanmix_cli.report.page.run_data import RunData, is_issue
-from scanmix_cli.report.page.sections import SHOWN_CLASSES, class_bars, off_diagonal
+from scanmix_cli.report.page.sections import SHOWN_CLASSES, class_bars, known_matrix, off_diagonal
 from scanmix_cli.report.quiet import quiet
 
 with quiet("matplotlib"):  # it tells of a cache folder that cannot be written and of fonts that it lists
@@ -110,13 +110,14 @@ def noise_heatmap(run: RunData, palette: Palette) -> Figure | None:
         return None
     size = 2.2 + 0.34 * len(classes)
     figure, axes = _figure(palette, "given label", "true class", (size + 0.6, size))
-    off = off_diagonal(run.noise_matrix)
+    matrix = known_matrix(run)
+    off = off_diagonal(matrix)
     colors = LinearSegmentedColormap.from_list("suspect", ["#ffffff", palette.accent])
     axes.imshow(np.sqrt(off), cmap=colors, vmin=0, vmax=max(float(np.sqrt(off.max())), 0.2))
     axes.set_xticks(range(len(classes)), classes, rotation=90 if max(map(len, classes)) > 3 else 0)
     axes.set_yticks(range(len(classes)), classes)
-    for true, given in np.argwhere(run.noise_matrix >= 0.005):
-        axes.text(given, true, f"{100 * run.noise_matrix[true, given]:.0f}", ha="center", va="center", fontsize=7.5)
+    for true, given in np.argwhere(matrix >= 0.005):
+        axes.text(given, true, f"{100 * matrix[true, given]:.0f}", ha="center", va="center", fontsize=7.5)
     return figure
 
 

@@ -55,3 +55,29 @@ def test_ambiguous_images_are_no_wrong_labels_and_a_double_class_is_named() -> N
     assert verdicts.is_ambiguous[wrong].mean() <= 0.05
     assert [(pair.one, pair.other) for pair in verdicts.class_overlaps] == [(3, 4)]
     assert set(np.argsort(verdicts.class_sureness)[:2]) == {3, 4}
+
+
+@pytest.mark.parametrize("beliefs", [False, True])
+def test_a_class_that_no_label_names_makes_no_claims(beliefs: bool) -> None:
+    """Networks leave class 3, of which there is no label, a share of every image, a large one of those of class 2."""
+    generator = np.random.default_rng(0)
+    truth = np.arange(300) % 3
+    seen = 0.03 + 0.6 * np.eye(4)[truth]
+    seen[:, 3] = np.where(truth == 2, 0.55, 0.15)
+    noisy = np.exp(np.log(seen) + generator.normal(0, 0.3, seen.shape))
+    probabilities = noisy / noisy.sum(axis=1, keepdims=True)
+    labels = np.where(generator.random(300) < 0.1, (truth + 1) % 3, truth)
+    labels[:20] = -1
+    evidence = Evidence.empty(300, 4, beliefs=beliefs)
+    evidence.add(labels, [View(probabilities, np.ones(300), np.full(300, 0.5))])
+    evidence.final_probability[:] = probabilities
+    verdicts = judge(evidence, labels, None)
+    assert verdicts.confusions
+    assert 3 not in {number for pair in verdicts.confusions for number in (pair.true, pair.given)}
+    assert 3 not in {number for pair in verdicts.class_overlaps for number in (pair.one, pair.other)}
+    assert verdicts.noise_matrix[3].tolist() == [0.0, 0.0, 0.0, 1.0], "nothing speaks against its labels"
+    assert verdicts.true_images[3] == 0
+    assert verdicts.class_sureness[3] == 1
+    assert (verdicts.suggested < 3).all()
+    assert (verdicts.two_classes < 3).all()
+    assert verdicts.true_images.sum() == pytest.approx(280, rel=1e-4)

@@ -205,7 +205,8 @@ def test_an_older_run_without_evidence_has_its_page(run: Run, run_dir: Path) -> 
 
 def test_a_run_without_suspects_says_so(tmp_path: Path) -> None:
     run = make_page_run()
-    text = page(tmp_path, replace(run, noise_matrix=np.eye(4)), suspects=run.report.head(0))
+    summary = run.summary | {"confusions": []}
+    text = page(tmp_path, replace(run, noise_matrix=np.eye(4), summary=summary), suspects=run.report.head(0))
     assert "No label is called an issue." in text
     assert "No class is taken for another." in text
     assert 'id="filters"' not in text
@@ -228,52 +229,21 @@ def test_how_far_to_look_is_said_where_a_wrong_label_is_expected(tmp_path: Path)
         assert ("How far to look" in text) == said
 
 
-def test_a_matrix_of_many_classes_gives_way_to_the_mix_ups(tmp_path: Path) -> None:
+def test_a_noise_rate_of_networks_that_learned_little_is_no_finding(tmp_path: Path) -> None:
     run = make_page_run()
-    classes = [f"class {k:02}" for k in range(40)]
-    matrix = np.eye(40)
-    matrix[3, [3, 7]] = 0.75, 0.25
-    labels = dict(zip(CLASSES, classes, strict=False))
-    named = run.report.replace({"given_label": labels, "suggested_label": labels, "predicted_label": labels})
-    summary = run.summary | {"classes": classes}
-    text = page(tmp_path, replace(run, report=named, summary=summary, noise_matrix=matrix))
-    assert "true \\ given" not in text
-    assert re.search(
-        r'class 03</bdi> <span .*?</span>\s<bdi title="class 07">class 07</bdi> <span class="share">25.0', text
-    )
-    assert "The 30 classes with the most suspects of 40" in text
+    words = "says little: too little was learned"
+    assert words not in page(tmp_path, run)
+    weak = {"counts": run.summary["counts"] | {"label_issues": 0}, "noise_rate": run.summary["noise_rate"]}
+    text = page(tmp_path, replace(run, summary=run.summary | weak))
+    assert "Too little was learned to tell wrong labels" in text
+    assert re.search(rf'<dt>Estimated noise rate</dt><dd class="soft">.*?</dd>\s<dd class="more">{words}</dd>', text)
 
 
-def test_mix_ups_have_their_intervals_where_the_run_knows_them(tmp_path: Path) -> None:
+def test_how_far_to_look_speaks_of_ranks_not_of_suspects(tmp_path: Path) -> None:
     run = make_page_run()
-    first, second = CLASSES[0], CLASSES[1]
-    known = [{"true": first, "given": second, "share": 0.25, "low": 0.125, "high": 0.5, "images": 3}]
-    text = page(tmp_path, replace(run, summary=run.summary | {"confusions": known}))
-    mix_ups = re.findall(r'<span class="share">(.*?)</li>', text, re.DOTALL)
-    words = [re.sub(r"<.*?>", " ", one).replace("&nbsp;", "").split() for one in mix_ups]
-    assert words == [["25.0%", "12.5%", "to", "50.0%"], ["25.0%"], ["25.0%"], ["25.0%"]]
-
-
-def test_classes_are_shown_by_their_quality_the_hardest_first(tmp_path: Path) -> None:
-    run = make_page_run()
-    text = page(tmp_path, run)
-    table = re.search(r'<table class="plain quality">(.*?)</table>', text, re.DOTALL)
-    assert table is not None
-    rows = [re.sub(r"<.*?>", " ", row).replace("&nbsp;", "").split() for row in table[1].split("</tr>")[1:-1]]
-    assert [row[-3:] for row in rows] == [
-        ["71.2%", "86.0%", "12.5%"],
-        ["77.5%", "84.0%", "15.0%"],
-        ["83.8%", "82.0%", "17.5%"],
-        ["90.0%", "80.0%", "20.0%"],
-    ]
-    assert (rows[0][0], rows[1][:2]) == (CLASSES[3], CLASSES[2].split())
-    empty = [one | {"images": 0} for one in run.summary["class_quality"][:1]] + run.summary["class_quality"][1:]
-    text = page(tmp_path, replace(run, summary=run.summary | {"class_quality": empty}))
-    assert text.count("<td>90.0&nbsp;%</td>") == 0, "a class that no label names has no quality"
-    assert "All are estimates; 3 of 4 classes are shown." in re.sub(r"\s+", " ", text)
-    text = page(tmp_path, replace(run, summary=run.summary | {"class_quality": []}))
-    assert "Hardest classes" not in text
-    assert "Commonest mix-ups" in text
+    none = run.summary | {"counts": run.summary["counts"] | {"label_issues": 0}}
+    text = re.sub(r"<.*?>", "", page(tmp_path, replace(run, summary=none)))
+    assert re.search(r"The first 10 of the ranking hold about\s\d+\sof the \d+ wrong labels expected in all\.", text)
 
 
 def test_the_pictures_of_a_run_in_memory_serve_as_well(run: Run) -> None:

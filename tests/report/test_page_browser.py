@@ -65,6 +65,10 @@ def status(page: Any) -> str:
     return page.locator("#status").inner_text()
 
 
+def isolated(name: str) -> str:
+    return f"\u2068{name}\u2069"
+
+
 def filtered(page: Any, expected: str) -> None:
     page.wait_for_function("text => document.getElementById('status').textContent === text", arg=expected)
 
@@ -90,14 +94,14 @@ def test_names_appear_as_the_text_they_are(open_page: Any) -> None:
     changes = page.locator(".card .change bdi").all_text_contents()
     assert changes[:4] == [CLASSES[1], CLASSES[0], CLASSES[2], CLASSES[1]]
     options = page.locator("#given option").all_text_contents()
-    assert options == ["Any", *[f"{name} (15)" for name in CLASSES]]
+    assert options == ["Any", *[f"{isolated(name)} (15)" for name in CLASSES]]
     assert page.locator(".bars th bdi").all_text_contents() == list(CLASSES)
     assert page.locator("body b:text('bold')").count() == 0
 
 
 def test_filters_by_class_action_probability_and_text(open_page: Any) -> None:
     page = open_page()
-    page.select_option("#given", label=f"{CLASSES[2]} (15)")
+    page.select_option("#given", label=f"{isolated(CLASSES[2])} (15)")
     filtered(page, "15 of 60 suspects")
     assert shown_ranks(page)[:3] == [2, 6, 10]
     page.uncheck("[name=action][value=relabel]")
@@ -105,7 +109,7 @@ def test_filters_by_class_action_probability_and_text(open_page: Any) -> None:
     assert shown_ranks(page) == [42, 46, 50, 54, 58]
     page.click("#clear")
     filtered(page, "60 suspects")
-    page.select_option("#suggested", label=f"{CLASSES[3]} (15)")
+    page.select_option("#suggested", label=f"{isolated(CLASSES[3])} (15)")
     filtered(page, "15 of 60 suspects")
     page.click("#clear")
     page.fill("#least", "90")
@@ -196,7 +200,8 @@ def test_hovering_over_the_map_shows_picture_and_labels(open_page: Any) -> None:
     x, y = page.evaluate("page.points[9]")
     canvas.hover(position={"x": x, "y": y})
     page.wait_for_selector("#tip:not([hidden])")
-    assert page.locator("#tip-label").inner_text() == f"given {CLASSES[2]}, predicted {CLASSES[1]}, suspect"
+    given, predicted = isolated(CLASSES[2]), isolated(CLASSES[1])
+    assert page.locator("#tip-label").inner_text() == f"given {given}, predicted {predicted}, suspect"
     assert page.locator("#tip-file").inner_text() == "folder/image_009.png"
     page.wait_for_function(
         "() => document.getElementById('tip-picture').getContext('2d').getImageData(32, 32, 1, 1).data[2] > 150"

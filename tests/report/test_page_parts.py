@@ -75,20 +75,36 @@ def test_networks_that_are_hardly_right_vouch_for_no_labels(sureness: float, wor
 def test_the_verdict_counts_one_and_none_correctly() -> None:
     summary = make_page_run().summary
     one = summary["counts"] | {"label_issues": 1, "relabel": 0, "review": 1, "drop": 0}
-    assert verdict({"counts": one}, None) == ["1 image of 300 has a suspect label: 1 needs a look."]
+    assert verdict({"counts": one}) == ["1 image of 300 has a suspect label: 1 needs a look."]
     dropped = summary["counts"] | {"label_issues": 2, "relabel": 1, "review": 0, "drop": 1}
-    assert verdict({"counts": dropped}, None) == [
+    assert verdict({"counts": dropped}) == [
         "2 images of 300 have a suspect label: 1 can take the suggested label, 1 should be left out."
     ]
     none = summary["counts"] | {"label_issues": 0}
-    assert verdict({"counts": none}, None) == ["None of 300 labelled images has a suspect label."]
-    many = [verdict({"counts": none | {"labelled": n}}, None)[0] for n in (1, 1200)]
+    assert verdict({"counts": none}) == ["None of 300 labelled images has a suspect label."]
+    many = [verdict({"counts": none | {"labelled": n}})[0] for n in (1, 1200)]
     assert many == [
         "None of 1 labelled image has a suspect label.",
         "None of 1,200 labelled images has a suspect label.",
     ]
-    pair = {"true": "a\n", "given": "b", "p": 0.25}
-    assert verdict({"counts": none}, pair)[1] == "The commonest mix-up: 25.0 % of “a\\n” are filed under “b”."
+
+
+def test_the_verdict_names_the_first_mix_up_and_isolates_names() -> None:
+    known = {"counts": make_page_run().summary["counts"] | {"label_issues": 0}}
+    pairs = [{"true": "a\n", "given": "قطة", "share": 0.25}, {"true": "b", "given": "c", "share": 0.5}]
+    first = verdict(known | {"confusions": pairs})[1]
+    assert first == "The commonest mix-up: 25.0 % of “\u2068a\\n\u2069” are filed under “\u2068قطة\u2069”."
+    small = verdict(known | {"confusions": [pairs[0] | {"share": 0.0004}]})[1]
+    assert small.startswith("The commonest mix-up: less than 0.1 % of")
+    double = verdict(known | {"classes_perhaps_one": [{"classes": ["قطة", "b"]}]})[1]
+    assert double.startswith("The classes “\u2068قطة\u2069” and “\u2068b\u2069” are hard to tell apart")
+
+
+def test_networks_are_judged_without_the_classes_that_no_label_names() -> None:
+    quality = [{"images": 100, "sureness": 0.9}, {"images": 100, "sureness": 0.9}, {"images": 0, "sureness": None}]
+    summary = {"noise_rate": {"estimate": 0.01, "low": 0.0, "high": 0.03}, "class_quality": quality}
+    counts = {"labelled": 200, "label_issues": 0}
+    assert headline(summary | {"counts": counts}) == "Hardly any label looks wrong"
 
 
 def test_expected_errors_are_the_summed_probabilities() -> None:

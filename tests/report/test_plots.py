@@ -57,6 +57,16 @@ def test_without_data_there_is_no_plot(tmp_path: Path) -> None:
     assert names == {"noise_matrix", "classes"}
 
 
+def test_the_noise_matrix_is_blank_where_no_label_names_a_class() -> None:
+    run = make_page_run()
+    matrix = np.full((5, 5), 0.25)
+    matrix[:4] = np.eye(5)[:4]
+    summary = run.summary | {"classes": [*CLASSES, "unicorn"]}
+    (axes,) = plots.noise_heatmap(replace(run, summary=summary, noise_matrix=matrix), plots.PRINT).axes
+    assert [text.get_position() for text in axes.texts] == [(k, k) for k in range(4)]
+    assert (axes.images[0].get_array() == 0).all()
+
+
 def test_the_mixture_finds_both_heaps() -> None:
     generator = np.random.default_rng(0)
     values = np.concatenate([generator.normal(0.2, 0.05, 800), generator.normal(2.0, 0.2, 200)])

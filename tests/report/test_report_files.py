@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from report_run import CLASSES, Run, write_run
 
 from scanmix_cli.errors import DataError, RunError, SettingsError
+from scanmix_cli.evidence.noise_rate import NoiseRate
 from scanmix_cli.files import write_text
 from scanmix_cli.report.files import cleaned_labels, read_report, read_settings, read_summary
 from scanmix_cli.report.matrix_file import read_noise_matrix
@@ -241,3 +243,21 @@ def test_summary_tells_of_every_class(run: Run, tmp_path: Path) -> None:
     assert summary["hardest_classes"] == ["NA", "01", "=cat"]
     assert summary["classes_perhaps_one"] == [{"classes": ["=cat", "NA"], "overlap": 0.75}]
     assert summary["counts"]["ambiguous"] == 1
+
+
+def test_of_a_class_that_no_label_names_nothing_is_said(run: Run, tmp_path: Path) -> None:
+    matrix = np.eye(4)
+    matrix[:3, :3] = run.verdicts.noise_matrix
+    verdicts = replace(
+        run.verdicts,
+        class_noise_rates=[*run.verdicts.class_noise_rates, NoiseRate(0.0, 0.0, 1.0)],
+        class_sureness=np.append(run.verdicts.class_sureness, 0.0),
+        true_images=np.append(run.verdicts.true_images, 0.0),
+        noise_matrix=matrix,
+    )
+    samples = replace(run.samples, classes=(*CLASSES, "unicorn"))
+    write_run(tmp_path, replace(run, samples=samples, verdicts=verdicts))
+    summary = read_summary(tmp_path)
+    unknown = {"quality": None, "missing": None, "sureness": None}
+    assert summary["class_quality"][3] == {"class": "unicorn", "images": 0, "label_issues": 0} | unknown
+    assert summary["hardest_classes"] == ["NA", "01", "=cat"]

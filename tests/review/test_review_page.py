@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from browser import chromium
-from review_run import CLASSES
-from review_site import Site
+from review_run import CLASSES, write_review_run
+from review_site import Site, running
 
 from scanmix_cli.report.decisions import read_current
 
@@ -221,7 +221,7 @@ def test_names_are_text(tab: Tab) -> None:
         "c/9\\udcff.png",
     }
     assert tab.page.locator("main script, main img[src='x'], main b:has-text('bold')").count() == 0
-    assert tab.page.locator("#given option").nth(1).text_content() == f"{CLASSES[0]} (10)"
+    assert tab.page.locator("#given option").nth(1).text_content() == f"\u2068{CLASSES[0]}\u2069 (10)"
 
 
 def test_the_picture_zooms(tab: Tab) -> None:
@@ -275,3 +275,26 @@ def test_a_phone_shows_everything_in_one_column(browser: Any, site: Site) -> Non
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= 360
     assert tab.complaints == []
     tab.close()
+
+
+def test_long_names_and_names_from_right_to_left(browser: Any, tmp_path: Path) -> None:
+    classes = ("n02085620_chihuahua_short_haired_toy_dog_adult", "Donaudampfschifffahrt" * 5, "قط", "ab")
+    names = [f"{'x' * 150}_{row}.png" for row in range(60)]
+    with running(write_review_run(tmp_path, classes=classes, names=names)) as site:
+        tab = Tab(browser, site.address)
+        tab.press("a ArrowLeft")
+        tab.expect("decided").to_have_text(f"decided: \u2068{classes[0]}\u2069, ada")
+        for width in (375, 1200):
+            tab.page.set_viewport_size({"width": width, "height": 800})
+            for view in ("#to-single", "#to-grid"):
+                tab.page.click(view)
+                assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+        sizes = "all => all.map(one => [one.offsetWidth, one.scrollWidth > one.clientWidth])"
+        given, suggested = (
+            tab.page.locator(f".card .change.small .{kind}").evaluate_all(sizes) for kind in ("was", "is")
+        )
+        assert given[0][0] == pytest.approx(suggested[0][0], abs=1), "two long names have half each"
+        assert [cut for _, cut in given[:4]] == [True, False, False, True]
+        assert [cut for _, cut in suggested[:4]] == [True, True, False, False]
+        assert tab.complaints == []
+        tab.close()

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import coo_array, csr_array
 
 from scanmix_cli.data.decode import VALID
 from scanmix_cli.data.samples import TRAIN
@@ -16,8 +15,6 @@ from scanmix_cli.report.page.run_data import RunData, is_issue
 from scanmix_cli.report.thumbnails import ImageOf
 
 SHOWN_CLASSES = 30  # more bars are no longer read, and a larger matrix gives way to the list of confusions
-CONFUSIONS = 10
-SMALLEST = 0.0005  # a share that shows as more than 0.0 %
 SETS, SET_IMAGES, OUTLIERS, BETWEEN, BAD = 40, 6, 60, 60, 200  # shown at most
 EDGE, QUALITY = 72, 70
 
@@ -43,7 +40,7 @@ def class_bars(run: RunData) -> list[dict[str, Any]]:
                 "suspect": suspect,
                 "fine_width": 100 * (total - suspect) / largest,
                 "suspect_width": 100 * suspect / largest,
-                "share": suspect / total if total else 0.0,
+                "share": suspect / total if total else None,
             }
         )
     return bars
@@ -58,17 +55,26 @@ def class_quality(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return [one | {"name": legible(one["class"])} for one in hardest[:SHOWN_CLASSES]]
 
 
-def matrix_rows(matrix: np.ndarray, classes: Sequence[str], suspects: pd.DataFrame) -> list[dict[str, Any]] | None:
+def known_matrix(run: RunData) -> np.ndarray:
+    """float64 (C, C): the noise matrix, 0 in the rows of classes that no label names: nothing is known of these."""
+    given = set(run.labelled()["given_label"])
+    return run.noise_matrix * np.array([[name in given] for name in run.classes])
+
+
+def matrix_rows(run: RunData, suspects: pd.DataFrame) -> list[dict[str, Any]] | None:
     """Rows of the heat map, None where there are too many classes: share, strength of the colour, and how many of
     the suspects are given the column's class and suggested the row's."""
+    classes = run.classes
     if len(classes) > SHOWN_CLASSES:
         return None
+    matrix = known_matrix(run)
     off = off_diagonal(matrix)
     heat = np.sqrt(off / max(off.max(initial=0.0), 0.05))  # only what is wrong is coloured, the root shows small shares
     pairs = suspects.groupby(["suggested_label", "given_label"]).size().to_dict()
     return [
         {
             "name": legible(true),
+            "known": bool(matrix[t].any()),
             "cells": [
                 {"p": float(matrix[t, g]), "heat": float(heat[t, g]), "found": int(pairs.get((true, given), 0))}
                 for g, given in enumerate(classes)
@@ -78,14 +84,10 @@ def matrix_rows(matrix: np.ndarray, classes: Sequence[str], suspects: pd.DataFra
     ]
 
 
-def confusions(matrix: np.ndarray | csr_array, classes: Sequence[str]) -> list[dict[str, Any]]:
-    """The largest entries off the diagonal that show as more than 0.0 %; classes by name and number."""
-    entries = coo_array(matrix)
-    true, given = entries.coords
-    shown_at = np.flatnonzero((true != given) & (entries.data >= SMALLEST))
-    largest = shown_at[np.argsort(-entries.data[shown_at], kind="stable")[:CONFUSIONS]]
-    found = zip(true[largest].tolist(), given[largest].tolist(), entries.data[largest].tolist(), strict=True)
-    return [{"true": classes[t], "given": classes[g], "true_id": t, "given_id": g, "p": p} for t, g, p in found]
+def confusions(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """The pairs of classes of summary.json, names as they are shown; empty where an older run is shown."""
+    pairs = summary.get("confusions", [])
+    return [pair | {"true": legible(pair["true"]), "given": legible(pair["given"])} for pair in pairs]
 
 
 def off_diagonal(matrix: np.ndarray) -> np.ndarray:

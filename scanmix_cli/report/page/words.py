@@ -6,6 +6,7 @@ from scanmix_cli.data.wording import counted
 from scanmix_cli.legible import legible
 
 STEPS = ((0.005, "Hardly any label looks wrong"), (0.02, "A few labels look wrong"))
+SMALLEST = 0.0005  # a share that shows as more than 0.0 %
 MAY_BE_RIGHT = 0.05  # low end of the noise rate, below which only suspects say that something is wrong
 MAY_BE_WRONG = 0.1  # high end of the noise rate, from which a list of no suspects says nothing
 LEARNED = 0.4  # of the way from chance to every image right, below which the networks cannot judge labels
@@ -50,10 +51,11 @@ def _has_learned(summary: dict[str, Any]) -> bool:
     """Whether the networks would get so many images right without their labels that they may vouch for these: weak
     ones explain any labels by their own mistakes."""
     quality = summary.get("class_quality", [])
-    images = sum(one["images"] for one in quality)
-    if not images or len(quality) < 2:
+    known = [one for one in quality if one["images"]]
+    if not known or len(quality) < 2:
         return True
-    right, chance = sum(one["images"] * one["sureness"] for one in quality) / images, 1 / len(quality)
+    images = sum(one["images"] for one in known)
+    right, chance = sum(one["images"] * one["sureness"] for one in known) / images, 1 / len(quality)
     return (right - chance) / (1 - chance) >= LEARNED
 
 
@@ -72,7 +74,12 @@ def kind_of_noise(summary: dict[str, Any]) -> str:
     return f"{kind[0].upper()}{kind[1:]}."
 
 
-def verdict(summary: dict[str, Any], confusion: dict[str, Any] | None) -> list[str]:
+def named(text: str) -> str:
+    """The name in quotes, isolated: what reads from right to left does not turn the words and numbers around it."""
+    return f"“\u2068{legible(text)}\u2069”"
+
+
+def verdict(summary: dict[str, Any]) -> list[str]:
     """A few sentences: how many suspects, what to do with them, the commonest confusion, the classifier."""
     counts = summary["counts"]
     found = counts["label_issues"]
@@ -87,14 +94,14 @@ def verdict(summary: dict[str, Any], confusion: dict[str, Any] | None) -> list[s
     else:
         images = "image" if counts["labelled"] == 1 else "images"
         sentences.append(f"None of {counts['labelled']:,} labelled {images} has a suspect label.")
-    if confusion is not None:
+    for pair in summary.get("confusions", [])[:1]:
+        share = f"{100 * pair['share']:.1f} %" if pair["share"] >= SMALLEST else "less than 0.1 %"
         sentences.append(
-            f"The commonest mix-up: {100 * confusion['p']:.1f} % of “{legible(confusion['true'])}” "
-            f"are filed under “{legible(confusion['given'])}”."
+            f"The commonest mix-up: {share} of {named(pair['true'])} are filed under {named(pair['given'])}."
         )
     for pair in summary.get("classes_perhaps_one", [])[:1]:
-        one, other = (legible(name) for name in pair["classes"])
-        sentences.append(f"The classes “{one}” and “{other}” are hard to tell apart: perhaps they are one.")
+        one, other = (named(name) for name in pair["classes"])
+        sentences.append(f"The classes {one} and {other} are hard to tell apart: perhaps they are one.")
     if sentence := kind_of_noise(summary):
         sentences.append(f"Kind of noise: {sentence[0].lower()}{sentence[1:]}")
     accuracy = summary.get("accuracy", {}).get("test_accuracy")

@@ -28,6 +28,9 @@ page.percent = (share, digits = 1) => {
 };
 page.number = (value) => value.toLocaleString("en-US");
 page.className = (id) => (id < 0 ? "no label" : page.data.classes[id]);
+// A name within a text: one that is read from right to left turns nothing around it.
+page.isolated = (name) => `\u2068${name}\u2069`;
+page.quoted = (id) => `“${page.isolated(page.className(id))}”`;
 
 page.debounced = (milliseconds, work) => {
   let timer = 0;
@@ -77,7 +80,7 @@ page.spark = (history, height) => {
 page.historyWords = (at) => {
   const { history, given } = page.data.suspects;
   const values = history[at];
-  return `belief in “${page.className(given[at])}”: ${values[0]} → ${values.at(-1)} %`;
+  return `belief in ${page.quoted(given[at])}: ${values[0]} → ${values.at(-1)} %`;
 };
 
 page.change = (tag, at) => {
@@ -95,7 +98,7 @@ page.change = (tag, at) => {
 page.votes = (at) => {
   const { near, suggested } = page.data.suspects;
   const agree = near[at].filter((id) => id === suggested[at]).length;
-  return `${agree} of ${near[at].length} nearest are “${page.className(suggested[at])}”`;
+  return `${agree} of ${near[at].length} nearest are ${page.quoted(suggested[at])}`;
 };
 
 page.near = (at, strip) => {

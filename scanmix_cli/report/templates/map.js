@@ -78,12 +78,12 @@ page.showPoint = (k) => {
   page.point = k;
   page.drawMap();
   const [x, y] = page.points[k];
-  const given = page.className(map.given[k]);
-  const predicted = page.className(map.predicted[k]);
+  const given = page.isolated(page.className(map.given[k]));
+  const predicted = page.isolated(page.className(map.predicted[k]));
   const words = `given ${given}, predicted ${predicted}${map.suspect[k] >= 0 ? ", suspect" : ""}`;
   page.byId("tip-label").textContent = words;
   page.byId("tip-file").textContent = map.file[k];
-  page.byId("map-status").textContent = `${map.file[k]}: ${words}`;
+  page.byId("map-status").textContent = `${page.isolated(map.file[k])}: ${words}`;
   const tip = page.byId("tip");
   tip.hidden = false;
   const width = page.canvas.clientWidth;

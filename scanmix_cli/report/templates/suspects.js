@@ -9,7 +9,9 @@ page.card = (place) => {
   const label =
     `Rank ${rank[at]}: given ${page.className(given[at])}, suggested ${page.className(suggested[at])}, ` +
     `${page.percent(p[at])} wrong, ${action[at]}`;
-  const open = page.element("button", { type: "button", class: "open", "aria-label": label, tabindex: "-1" });
+  // the button lies over the card, so what is cut short there is told in full by the button
+  const title = `${page.isolated(page.className(given[at]))} → ${page.isolated(page.className(suggested[at]))}`;
+  const open = page.element("button", { type: "button", class: "open", "aria-label": label, title, tabindex: "-1" });
   open.addEventListener("click", () => page.openDetail(place));
   open.addEventListener("focus", () => page.activate(place));
   const words = page.element(
@@ -240,7 +242,7 @@ page.startSuspects = () => {
     const counts = new Map();
     for (const label of data.suspects[id]) counts.set(label, (counts.get(label) ?? 0) + 1);
     for (const label of [...counts.keys()].sort((a, b) => a - b)) {
-      page.byId(id).append(page.element("option", { value: label }, `${page.className(label)} (${counts.get(label)})`));
+      page.byId(id).append(page.element("option", { value: label }, `${page.isolated(page.className(label))} (${counts.get(label)})`));
     }
   }
   for (const count of document.querySelectorAll("[data-count]")) {

@@ -26,6 +26,8 @@ export const longSide = (image) => Math.max(image.naturalWidth, image.naturalHei
 export const percent = (share) => (share === null ? "–" : `${(100 * share).toFixed(share > 0.999 ? 0 : 1)} %`);
 export const number = (value) => value.toLocaleString("en-US");
 export const className = (id) => (id < 0 ? "no label" : data.classes[id]);
+// A name within a text: one that is read from right to left turns nothing around it.
+export const inText = (text) => `\u2068${text}\u2069`;
 export const isolated = (text, css = "") => element("bdi", { class: css, title: text, text });
 export const name = (id, css = "") => isolated(className(id), css);
 

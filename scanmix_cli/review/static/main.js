@@ -1,6 +1,6 @@
 // Puts the page together: filters, the two views, decisions, undo, CSV, theme.
 import { chooseClass } from "./chooser.js";
-import { byId, className, element, number, say, shut, toast } from "./dom.js";
+import { byId, className, element, inText, number, say, shut, toast } from "./dom.js";
 import { PAGE, columns, drawGrid, focusCard, focused, page, selection, sureOnes, toggle } from "./grid.js";
 import { bindKeys } from "./keys.js";
 import { drawSingle } from "./single.js";
@@ -248,7 +248,7 @@ function fillClasses() {
   const counts = new Map();
   for (const id of data.suspects.given) counts.set(id, (counts.get(id) ?? 0) + 1);
   const ids = [...counts.keys()].sort((a, b) => a - b);
-  const option = (id) => element("option", { value: id, text: `${className(id)} (${number(counts.get(id))})` });
+  const option = (id) => element("option", { value: id, text: `${inText(className(id))} (${number(counts.get(id))})` });
   byId("given").append(...ids.map(option));
 }
 

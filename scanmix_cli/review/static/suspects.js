@@ -1,5 +1,5 @@
 // Which suspects are worked on, in which order, where we are, and what a decision about one of them is.
-import { className } from "./dom.js";
+import { className, inText } from "./dom.js";
 import { data, decisions } from "./store.js";
 
 export const work = { list: [], at: 0, view: "single" };
@@ -56,5 +56,6 @@ export function choiceOf(at, act) {
 }
 
 export function words(decision) {
-  return decision.decision === "relabel" ? decision.name || className(decision.label) : WORDS[decision.decision];
+  const { decision: kind, name, label } = decision;
+  return kind === "relabel" ? inText(name || className(label)) : WORDS[kind];
 }
