@@ -3,7 +3,6 @@
 import csv
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from command_run import SHORT, WITH_PAGE, rows, run
@@ -12,6 +11,7 @@ from scanmix_cli.evidence.store import load_evidence
 from scanmix_cli.files import read_toml
 from scanmix_cli.report.table import REPORT_COLUMNS
 from scanmix_cli.report.terminal import closing_panel
+from scanmix_cli.workflow.train import Run
 
 
 def test_a_folder_becomes_a_complete_run_folder(squares: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,7 +131,7 @@ def test_plain_progress_and_panel_go_to_standard_error(squares: Path, capsys: py
 def test_fail_on_turns_too_many_suspects_into_exit_one(
     squares: Path, limit: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = SimpleNamespace(summary={"counts": {"label_issues": 3, "labelled": 30}})
+    found = Run(Path("run"), {"counts": {"label_issues": 3, "labelled": 30}})
     monkeypatch.setattr("scanmix_cli.workflow.train.train", lambda *_: found)
     assert run("train", squares, "--out", "run", "--fail-on", limit, *SHORT) == code
 
