@@ -22,7 +22,7 @@ from scanmix_cli.report.page.embedding import embedding_map
 from scanmix_cli.report.page.pictures import CHUNK, Gallery, Sources, build_gallery
 from scanmix_cli.report.page.run_data import RunData
 from scanmix_cli.report.page.suspects import near_rows, suspect_columns
-from scanmix_cli.report.page.words import headline, too_unsure, verdict
+from scanmix_cli.report.page.words import SMALLEST, headline, too_unsure, verdict
 
 SHOWN = 2_000  # suspects on the page: up to 15 MB
 KNOTS = 400  # points of the curve of expected errors
@@ -64,6 +64,7 @@ def _render(run: RunData, pictures: Sources, chosen: pd.DataFrame, most: int) ->
         headline=headline(run.summary),
         verdict=verdict(run.summary),
         unsure=too_unsure(run.summary),
+        smallest=SMALLEST,
         curve=curve,
         classes=len(run.classes),
         bars=sections.class_bars(run),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torchvision
 
-from scanmix_cli.bench.cifar import load_cifar
+from scanmix_cli.bench.cifar import FOLDERS, load_cifar
 from scanmix_cli.bench.restricted_pickle import load_plain_pickle
 from scanmix_cli.errors import DataError, RunError
 
@@ -64,6 +64,11 @@ def test_checksums_tell_canonical_files(tmp_path: Path, monkeypatch: pytest.Monk
     data = load_cifar("cifar10", tmp_path)
     assert data.canonical
     assert data.notes == (f"10 training and 2 test images read from {folder}",)
+
+
+def test_the_folders_are_those_of_torchvision() -> None:
+    published = {"cifar10": torchvision.datasets.CIFAR10, "cifar100": torchvision.datasets.CIFAR100}
+    assert {name: one.base_folder for name, one in published.items()} == FOLDERS
 
 
 def test_cifar100_uses_the_fine_labels(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browser import chromium
 from report_run import Run, make_run, write_run
 
 
@@ -15,3 +18,9 @@ def run_dir(run: Run, tmp_path: Path) -> Path:
     folder.mkdir()
     write_run(folder, run, seed=0)
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as started:
+        yield started

@@ -4,19 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser import chromium
 from page_run import CLASSES, HOSTILE, SUSPECTS, make_page_run, make_pictures
 
 from scanmix_cli.report.html import write_html
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 SERIOUS = ("serious", "critical")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +170,7 @@ def test_the_keyboard_reaches_and_opens_every_suspect(open_page: Any) -> None:
     assert page.locator("#detail .path bdi").inner_text() == HOSTILE[2]
     page.keyboard.press("Escape")
     assert not page.locator("#detail").is_visible()
-    assert focused().startswith("Rank 3:")
+    page.wait_for_function("document.activeElement.getAttribute('aria-label')?.startsWith('Rank 3:')")
 
 
 def test_the_detail_says_what_the_run_knows(open_page: Any) -> None:

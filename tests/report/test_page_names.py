@@ -1,23 +1,15 @@
 """The page in a headless browser where names are long, or read from right to left."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from browser import chromium
 from page_run import CLASSES, make_page_run, make_pictures
 
 from scanmix_cli.report.html import write_html
 
 LONG = ("n02085620_chihuahua_short_haired_toy_dog_adult", "Donaudampfschifffahrt" * 5, "قط", "ab")
 DESKTOP, PHONE = {"width": 1200, "height": 900}, {"width": 375, "height": 800}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
