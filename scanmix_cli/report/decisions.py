@@ -155,6 +155,7 @@ class Decisions:
                 (newest,) = self._db.execute("SELECT ifnull(max(id), 0) FROM log").fetchone()
                 if newest <= position:
                     return newest, {}
+                position = max(position, 0)  # SQLite takes no number of more than 64 bits
                 later = "SELECT DISTINCT row FROM log WHERE id > ?"
                 changed = self._db.execute(later, (position,)).fetchall()
                 query = f"SELECT {COLUMNS} FROM log WHERE {STANDING} AND row IN ({later}) ORDER BY id"
