@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from scanmix_cli.files import write_text
 from scanmix_cli.method.settings import Profile
 
 CELLS = "cells"
+NAMED = 80  # bytes of a name of the user's that go into a file's name: file systems take 255 in all
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,19 @@ class CellKey:
     @property
     def name(self) -> str:
         """Stem of the cell's files."""
-        readable = f"{self.dataset}-{self.labels}-{self.method}-seed{self.seed}"
+        readable = f"{shortened(self.dataset)}-{shortened(self.labels)}-{self.method}-seed{self.seed}"
         return f"{re.sub(r'[^A-Za-z0-9.+_-]+', '_', readable)}-{self.digest}"
 
 
-def settings_digest(profile: Profile, time_budget: float, fingerprint: str, label_hash: str) -> str:
-    """8 hexadecimal digits that change with the settings, the budget, the images or the labels."""
-    text = json.dumps([asdict(profile), time_budget, fingerprint, label_hash], sort_keys=True)
+def shortened(name: str) -> str:
+    """The name, or its first letters where it would leave no room in a file's name."""
+    letters = os.fsencode(name)
+    return name if len(letters) <= NAMED else letters[:NAMED].decode("utf-8", "ignore")
+
+
+def settings_digest(profile: Profile, *others: float | str) -> str:
+    """8 hexadecimal digits that change with the settings, or with the budget, the images or the labels."""
+    text = json.dumps([asdict(profile), *others], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
@@ -63,6 +71,9 @@ class CellStore:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        cell = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise DataError(f"{path} is damaged ({error}): remove it, and the cell is run again") from error
+    if not isinstance(cell, dict) or "key" not in cell:
+        raise DataError(f"{path} is damaged (it holds no cell): remove it, and the cell is run again")
+    return cell

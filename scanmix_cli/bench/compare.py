@@ -13,6 +13,7 @@ SETTINGS = (
     *("dataset", "noise", "rate", "recipe", "fingerprint"),
     *("profile", "time_budget", "epochs", "supervised_epochs"),
 )
+DIGEST = "settings"  # of the whole profile; results of earlier versions have none
 WILCOXON_PAIRS = 3  # with fewer pairs its smallest possible p says nothing
 
 
@@ -42,10 +43,15 @@ class Comparison:
 
 
 def comparable(cells: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Cells of one noise, data set, profile and budget belong together; groups in first-seen order."""
+    """Cells of one noise, data set, profile and budget belong together; groups in first-seen order.
+
+    Drawn labels differ from seed to seed; those that were read are the same for all seeds, or are other noise.
+    """
     groups: dict[tuple, list[dict[str, Any]]] = {}
     for cell in cells:
-        groups.setdefault(tuple(cell[name] for name in SETTINGS), []).append(cell)
+        read = cell.get("label_hash") if cell.get("label_seed") is None else None
+        key = (*(cell[name] for name in SETTINGS), cell.get(DIGEST), read)
+        groups.setdefault(key, []).append(cell)
     return list(groups.values())
 
 

@@ -5,6 +5,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from scanmix_cli.bench.sharing import alone
@@ -12,6 +13,7 @@ from scanmix_cli.engine.checkpoints import Checkpoints
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.device import Compute
 from scanmix_cli.engine.progress import Reporter
+from scanmix_cli.errors import DataError
 from scanmix_cli.files import write_bytes, write_text
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.methods import pretrain
@@ -34,7 +36,11 @@ class Encoder:
     def load(self, profile: Profile, context: Context) -> ContrastiveNet:
         """A fresh copy on the device."""
         net = contrastive_net(profile.backbone, context)
-        net.load_state_dict(load_file(self.weights), strict=True)
+        try:
+            weights = load_file(self.weights)
+        except (SafetensorError, FileNotFoundError) as error:
+            raise _damaged(self.weights, error) from error
+        net.load_state_dict(weights, strict=True)
         return net
 
 
@@ -62,5 +68,15 @@ def shared_encoder(
             made = {"seconds": round(seconds, 3), "device": device_name(compute.device)}
             write_text(facts, json.dumps(made) + "\n")  # last: who finds it finds the weights
             checkpoints.remove()
-    found = json.loads(facts.read_text(encoding="utf-8"))
-    return Encoder(weights, found["seconds"], found["device"])
+    try:
+        found = json.loads(facts.read_text(encoding="utf-8"))
+        return Encoder(weights, found["seconds"], found["device"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged(facts, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> DataError:
+    reason = " ".join(str(error).split())
+    return DataError(
+        f"{path} is damaged ({reason}): remove {path.with_suffix('.json')}, and the encoder is trained again"
+    )

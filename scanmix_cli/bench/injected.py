@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from scanmix_cli.bench import noise
+from scanmix_cli.bench.cells import shortened
 from scanmix_cli.bench.label_files import HUMAN_KEYS, read_labels
 from scanmix_cli.bench.named_labels import Images
 from scanmix_cli.bench.request import DRAWN, FILE, BenchRequest
@@ -32,7 +33,7 @@ class NoisyLabels:
         rate = self.rate
         if rate is None and clean is not None:
             rate = round(noise.realised_rate(clean, self.labels), 4)
-        parts = [self.name, "" if rate is None else f"{rate:g}", self.recipe]
+        parts = [shortened(self.name), "" if rate is None else f"{rate:g}", shortened(self.recipe)]
         parts.append("" if self.seed is None else f"seed{self.seed}")
         return "-".join(part for part in parts if part)
 

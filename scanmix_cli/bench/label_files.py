@@ -101,7 +101,8 @@ def _some(classes: Sequence[str]) -> str:
 def _check_range(path: Path, labels: np.ndarray, classes: int, count: int) -> None:
     if len(labels) != count:
         raise DataError(
-            f"label file {path} has {len(labels)} labels for {count} images: give one per image, in data order"
+            f"label file {path} has {len(labels)} labels for {count} images: give one per image, in data order "
+            "(without those that cannot be read or have no label), or name them in a CSV with a column file_name"
         )
     outside = np.flatnonzero((labels < 0) | (labels >= classes))
     if len(outside):

@@ -125,7 +125,6 @@ def _identity(run: MethodRun, key: CellKey) -> dict[str, Any]:
         "realised_rate": noise.realised_rate(data.train.labels, given.labels) if data.clean_known else None,
         "recipe": given.recipe,
         "label_seed": given.seed,
-        "label_file": f"labels/{key.labels}.npy",
         "label_hash": noise.label_hash(given.labels),
         "method": run.method,
         "seed": run.seed,

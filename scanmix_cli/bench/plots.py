@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from sklearn.mixture import GaussianMixture
 
 from scanmix_cli.bench import scores
-from scanmix_cli.bench.cells import CELLS
+from scanmix_cli.bench.cells import CELLS, shortened
 from scanmix_cli.bench.compare import comparable
+from scanmix_cli.errors import DataError
 from scanmix_cli.files import write_file
 from scanmix_cli.report.quiet import quiet
 
@@ -43,7 +45,8 @@ def draw_all(out: Path, cells: Sequence[dict[str, Any]]) -> list[Path]:
     for group in comparable(cells):
         first = group[0]
         words = [first["dataset"], first["noise"], "" if first["rate"] is None else f"{first['rate']:g}"]
-        stem = re.sub(r"[^A-Za-z0-9.+_-]+", "_", "-".join(w for w in words if w)) + f"-{first['key'][-8:]}"
+        readable = "-".join(shortened(w) for w in words if w)
+        stem = re.sub(r"[^A-Za-z0-9.+_-]+", "_", readable) + f"-{first['key'][-8:]}"
         title = " ".join(w for w in words if w)
         metrics = {_run(cell): read_metrics(_beside(out, cell, ".metrics.csv")) for cell in group}
         arrays = {_run(cell): read_arrays(_beside(out, cell, ".npz")) for cell in group}
@@ -72,8 +75,13 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Arrays of a cell, none where it has no opinion on the labels."""
     if not path.is_file():
         return {}
-    with np.load(path) as archive:
-        return {name: archive[name] for name in archive.files}
+    try:
+        with np.load(path) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (BadZipFile, ValueError, EOFError) as error:
+        raise DataError(
+            f"{path} is damaged ({error}): remove it and {path.stem}.json, and the cell is run again"
+        ) from error
 
 
 def curves(metrics: dict[Run, list[dict[str, str]]], columns: dict[str, str], title: str) -> Any:

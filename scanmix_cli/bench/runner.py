@@ -13,6 +13,7 @@ import numpy as np
 from scanmix_cli.bench import noise
 from scanmix_cli.bench.cells import CellKey, CellStore, settings_digest
 from scanmix_cli.bench.cleanlab_method import require_cleanlab
+from scanmix_cli.bench.compare import DIGEST
 from scanmix_cli.bench.encoder import Encoder, shared_encoder
 from scanmix_cli.bench.injected import NoisyLabels, clean_labels, noisy_labels
 from scanmix_cli.bench.method_run import MethodRun, image_set, run_method
@@ -29,6 +30,7 @@ from scanmix_cli.files import write_file
 from scanmix_cli.method.settings import Profile
 from scanmix_cli.workflow.shortage import memory_told
 
+LABELS = "labels"
 CEILING = "cross-entropy"  # the method that `--clean-ceiling` trains on the clean labels
 
 
@@ -86,12 +88,13 @@ def open_bench(request: BenchRequest, reporter: Reporter) -> Bench:
 def save_labels(bench: Bench, given: NoisyLabels) -> Path:
     """`labels/<noise>-<rate>-<recipe>-seed<k>.npy` in the results folder, made here; says the rates and the hash."""
     clean, out = bench.data.train.labels if bench.data.clean_known else None, bench.request.out
-    path = out / "labels" / f"{given.stem(clean)}.npy"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        (out / LABELS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"{out} cannot be made ({error.strerror}); name another folder with --out") from None
-    write_file(path, lambda file: np.save(file, given.labels))
+    with alone(out, LABELS, bench.reporter.message):
+        path = label_path(bench, given)
+        write_file(path, lambda file: np.save(file, given.labels))
     nominal = "none" if given.rate is None else f"{given.rate:g}"
     realised = "unknown" if clean is None else f"{noise.realised_rate(clean, given.labels):.4f}"
     bench.reporter.message(
@@ -99,6 +102,17 @@ def save_labels(bench: Bench, given: NoisyLabels) -> Path:
         f"hash {noise.label_hash(given.labels)}"
     )
     return path
+
+
+def label_path(bench: Bench, given: NoisyLabels) -> Path:
+    """Where labels are kept; with their hash in the name where other labels have the plain one."""
+    stem = given.stem(bench.data.train.labels if bench.data.clean_known else None)
+    path = bench.request.out / LABELS / f"{stem}.npy"
+    try:
+        taken = path.is_file() and not np.array_equal(np.load(path, allow_pickle=False), given.labels)
+    except (ValueError, EOFError):  # damaged: written anew
+        taken = False
+    return path.with_name(f"{stem}-{noise.label_hash(given.labels)}.npy") if taken else path
 
 
 def run_cell(bench: Bench, given: NoisyLabels, method: str, seed: int) -> dict[str, Any]:
@@ -117,6 +131,8 @@ def run_cell(bench: Bench, given: NoisyLabels, method: str, seed: int) -> dict[s
         with memory_told(bench.compute.device, lambda: f"at {method}, seed {seed}; {go_on}"):
             cell = run_method(run, _encoder(bench, method, seed), bench.store, key)
         cell |= {"profile": bench.profile.name, "command": request.command, "images": data.files}
+        cell["label_file"] = f"{LABELS}/{label_path(bench, given).name}"
+        cell[DIGEST] = settings_digest(bench.profile)
         bench.store.save(key, cell)
     publish(bench)
     return cell

@@ -155,6 +155,7 @@ class Decisions:
                 (newest,) = self._db.execute("SELECT ifnull(max(id), 0) FROM log").fetchone()
                 if newest <= position:
                     return newest, {}
+                position = max(position, 0)  # SQLite takes no number of more than 64 bits
                 later = "SELECT DISTINCT row FROM log WHERE id > ?"
                 changed = self._db.execute(later, (position,)).fetchall()
                 query = f"SELECT {COLUMNS} FROM log WHERE {STANDING} AND row IN ({later}) ORDER BY id"
@@ -255,6 +256,10 @@ def read_current(run: Path) -> dict[int, Decision]:
     mode = "mode=ro" if os.access(run, os.W_OK) else "immutable=1"  # WAL needs a file beside the log to read it
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=WAIT_SECONDS)) as db:
+            if (
+                db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+            ):  # a full disk or a kill came before the log
+                return {}
             return {decision.row: decision for decision in standing_in(db)}
     except sqlite3.Error as error:
         raise unusable(path, error, writing=False) from None

@@ -164,7 +164,8 @@ def make_app(review: Review, token: str, port: int) -> Guard:
 
 def _sentence(_: Request, error: Exception) -> Response:
     status = 500 if getattr(error, "exit_code", 2) == 3 else 400
-    return PlainTextResponse(f"{error}\n", status_code=status)
+    sentence = str(error).encode("utf-8", "backslashreplace").decode("utf-8")  # half a letter that a request names
+    return PlainTextResponse(f"{sentence}\n", status_code=status)
 
 
 async def _body(request: Request) -> bytes:
@@ -179,7 +180,7 @@ async def _body(request: Request) -> bytes:
 async def _json(request: Request) -> Any:
     try:
         return json.loads(await _body(request))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise HTTPException(400, "no JSON") from None
 
 

@@ -58,7 +58,7 @@ class Guard:
             return "it comes from another page"
         if not {"same-origin", "none"}.issuperset(headers.get(b"sec-fetch-site", [])):
             return "it comes from another page"
-        given = scope["path"].split("/")[1].encode("utf-8", "surrogatepass")
+        given = scope["path"].partition("/")[2].partition("/")[0].encode("utf-8", "surrogatepass")
         if not secrets.compare_digest(given, self.token.encode()):
             return "the token in the address is missing or wrong; open the address that the command printed"
         return None

@@ -9,6 +9,7 @@ import pytest
 from scanmix_cli.bench import plots
 from scanmix_cli.bench.compare import SETTINGS
 from scanmix_cli.bench.request import KNOWN_METHODS
+from scanmix_cli.errors import DataError
 
 KEY = "toy-sym-0.4-scanmix-seed0-12345678"
 
@@ -37,6 +38,13 @@ def test_four_kinds_of_figures_as_png_and_svg(tmp_path: Path) -> None:
     for path in paths:
         start = path.read_bytes()[:100]
         assert start.startswith(b"\x89PNG") if path.suffix == ".png" else b"<?xml" in start
+
+
+def test_a_damaged_cell_is_told_in_a_sentence(tmp_path: Path) -> None:
+    cells = make(tmp_path, evidence(), "stage,epoch\n")
+    (tmp_path / "cells" / f"{KEY}.npz").write_bytes(b"PK half of it")
+    with pytest.raises(DataError, match=rf"{KEY}.npz is damaged \(.*\): remove it and {KEY}.json, and the cell is run"):
+        plots.draw_all(tmp_path, cells)
 
 
 def test_the_mixture_is_drawn_over_both_kinds_of_labels(tmp_path: Path) -> None:

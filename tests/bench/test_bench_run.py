@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ import pytest
 from toy_sets import write_cifar10, write_folder, write_mini_imagenet, write_webvision
 
 from scanmix_cli.bench import runner
-from scanmix_cli.bench.noise import symmetric
+from scanmix_cli.bench.noise import label_hash, symmetric
 from scanmix_cli.bench.request import BenchRequest
 from scanmix_cli.bench.runner import run_bench
 from scanmix_cli.cli.app import main
 from scanmix_cli.engine.progress import Silent
+from scanmix_cli.errors import DataError
 from scanmix_cli.method import methods
 
 TOY = ["--profile", "fast", "--epochs", "1", "--pretrain-epochs", "1", "--device", "cpu", "-q"]
@@ -181,6 +183,34 @@ def test_repeats_get_their_own_labels_and_are_compared(tmp_path: Path) -> None:
         ("mixup", 1, 124),
     ]
     assert "| cross-entropy - mixup | last | 2 |" in (tmp_path / "out" / "results.md").read_text()
+
+
+def test_labels_of_one_name_do_not_replace_each_other(tmp_path: Path) -> None:
+    """An edited label file, of as many wrong labels; its own name is longer than a file system takes twice."""
+    data, file = write_folder(tmp_path / "own", per_class=4, held_out=2), tmp_path / f"{'n' * 200}.json"
+    asked = replace(request(tmp_path, ("cross-entropy",)), target=str(data), noise=f"file:{file}", rate=None)
+    for given in ([1, *[0] * 3, *[1] * 4, *[2] * 4], [*[0] * 4, *[1] * 4, *[2] * 3, 0]):
+        file.write_text(json.dumps(given))
+        run_bench(asked, Silent())
+    cells = cells_of(tmp_path / "out")
+    assert len({cell["label_file"] for cell in cells}) == 2
+    for cell in cells:
+        assert label_hash(np.load(tmp_path / "out" / cell["label_file"])) == cell["label_hash"]
+    assert (tmp_path / "out" / "results.md").read_text().count("\n## own ") == 2
+
+
+@pytest.mark.parametrize(
+    ("damaged", "content"),
+    [("cells/*.json", "{}"), ("pretrained/*.json", "{"), ("pretrained/*.safetensors", "half")],
+)
+def test_damaged_files_are_told_in_a_sentence(finished: Path, tmp_path: Path, damaged: str, content: str) -> None:
+    out = Path(shutil.copytree(finished / "out", tmp_path / "out"))
+    for path in (out / "cells").glob("*scanmix-seed*") if "pretrained" in damaged else ():
+        path.unlink()  # the encoder is asked for again
+    for path in out.glob(damaged):
+        path.write_text(content)
+    with pytest.raises(DataError, match=r"is damaged \(.*\): remove "):
+        run_bench(replace(request(finished, ("scanmix",)), out=out), Silent())
 
 
 def test_same_command_gives_the_same_figures(finished: Path, tmp_path: Path) -> None:

@@ -43,3 +43,13 @@ def test_equal_differences_cannot_be_tested() -> None:
 def test_other_budgets_are_other_groups() -> None:
     cells = [cell("a", 0, 0.5), cell("a", 0, 0.6, time_budget=60), cell("b", 0, 0.7)]
     assert comparable(cells) == [[cells[0], cells[2]], [cells[1]]]
+
+
+def test_other_labels_that_were_read_and_other_settings_are_other_groups() -> None:
+    read = {"label_seed": None, "label_hash": "a"}
+    cells = [cell("a", 0, 0.5, **read), cell("a", 0, 0.6, **read | {"label_hash": "b"}), cell("a", 1, 0.5, **read)]
+    assert comparable(cells) == [[cells[0], cells[2]], [cells[1]]]
+    drawn = [cell("a", seed, 0.5, label_seed=123 + seed, label_hash=str(seed)) for seed in (0, 1)]
+    assert comparable(drawn) == [drawn]
+    longer = [*drawn, cell("a", 0, 0.6, label_seed=123, label_hash="0", settings="more pre-training")]
+    assert comparable(longer) == [drawn, longer[2:]]

@@ -89,7 +89,10 @@ def test_any_label_file(tmp_path: Path) -> None:
     np.save(path, CLEAN[:-1])
     with pytest.raises(DataError) as raised:
         make(tmp_path, noise=f"file:{path}")
-    assert str(raised.value) == f"label file {path} has 49 labels for 50 images: give one per image, in data order"
+    assert str(raised.value) == (
+        f"label file {path} has 49 labels for 50 images: give one per image, in data order (without those that cannot "
+        "be read or have no label), or name them in a CSV with a column file_name"
+    )
 
 
 def test_labels_that_came_with_the_set_are_taken_as_they_are(tmp_path: Path) -> None:

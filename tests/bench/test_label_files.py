@@ -168,7 +168,12 @@ def test_damaged_binary_files(tmp_path: Path, ending: str, content: bytes) -> No
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.json", "[2, 0, 1]", "has 3 labels for 4 images: give one per image, in data order"),
+        (
+            "a.json",
+            "[2, 0, 1]",
+            "has 3 labels for 4 images: give one per image, in data order (without those that cannot be read or have "
+            "no label), or name them in a CSV with a column file_name",
+        ),
         ("a.json", "[2, 0, 3, 1]", "has class 3 in row 2: give numbers from 0 to 2"),
         ("a.json", "[2, 0, -1, 1]", "has class -1 in row 2: give numbers from 0 to 2"),
         ("a.json", "[2.0, 0.0, 1.0, 1.0]", "holds float64 values: give integer class numbers"),

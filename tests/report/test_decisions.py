@@ -160,6 +160,18 @@ def test_looking_makes_no_file_and_a_broken_file_is_one_sentence(tmp_path: Path)
         )
 
 
+def test_a_log_that_a_full_disk_cut_short_before_its_table_holds_nothing(tmp_path: Path) -> None:
+    (tmp_path / DECISIONS).touch()
+    assert read_current(tmp_path) == {}
+    with closing(sqlite3.connect(tmp_path / DECISIONS)) as db:
+        db.execute("PRAGMA journal_mode=WAL")  # a header, no table
+    assert (tmp_path / DECISIONS).stat().st_size
+    assert read_current(tmp_path) == {}
+    with open_decisions(tmp_path) as log:
+        log.record(Choice(0, "a.jpg", "keep"), who="ada", source="review")
+    assert read_current(tmp_path)[0].decision == "keep"
+
+
 def test_a_database_of_something_else_is_damaged_and_a_locked_one_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -168,6 +169,33 @@ def test_one_bad_decision_spoils_all_of_a_request(site: Site, choice: dict[str, 
     assert status == 400
     assert b"Traceback" not in reason
     assert site.log.current() == {}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 100_000,
+        b'{"after": 0, "choices": [{"row": 1, "decision": "\\ud800"}]}',
+        b'{"after": 0, "choices": [{"row": 1, "decision": "keep", "label": "\\ud800"}]}',
+    ],
+)
+def test_what_no_page_sends_is_refused_in_a_sentence(site: Site, body: bytes) -> None:
+    status, reason = site.ask("decisions", body)
+    assert status == 400
+    assert b"Error" not in reason
+    assert site.log.current() == {}
+
+
+def test_every_position_before_the_beginning_is_the_beginning(site: Site) -> None:
+    site.decide((0, "keep", None))
+    assert site.json(f"decisions?after=-{10**30}") == site.json("decisions?after=0")
+
+
+def test_an_address_without_a_slash_is_refused(site: Site) -> None:
+    connection = HTTPConnection(urlsplit(site.address).netloc)
+    connection.request("OPTIONS", "*")
+    assert connection.getresponse().status == 403
+    connection.close()
 
 
 def test_tabs_learn_of_each_other_and_the_latest_counts(site: Site) -> None:
