@@ -159,6 +159,7 @@ class BeliefSettings:
     rounds: int = 0  # neighbours' votes are passed on so often; 0: as foretells hidden labels best
     probe: float = 0.0  # weight of a linear classifier on the untouched features beside votes and network; 0: none
     floor: PositiveFloat = 0.1  # no opinion rules a class out further as evidence, in even shares: 0.01 of 10 classes
+    whiten: bool = True  # directions in which features vary little count among neighbours too
     humble: bool = True  # weak features give way to the given labels
     classifier_say: PositiveFloat = 1.0  # exponent of the noise matrix where a classifier made the labels; 1: not asked
 

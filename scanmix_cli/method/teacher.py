@@ -32,6 +32,7 @@ from scanmix_cli.method.probe import even_share, joined, probe
 from scanmix_cli.method.settings import BeliefSettings
 from scanmix_cli.method.student import Student, look_closely, start_head
 from scanmix_cli.method.vote_rounds import ROUNDS, USUAL, best_rounds, foretells_better, hidden_votes, needed_votes
+from scanmix_cli.method.whitening import whitened
 from scanmix_cli.streams import few
 
 HEAD_SHARPNESS = 5.0  # logits of a fresh head run from 0 to 5 where its regression runs from 0 to 1
@@ -122,7 +123,8 @@ class Teacher:
 
     def mine(self, features: Tensor) -> Tensor:
         """Neighbours int64 (N, K) of unit features (N, D), the image itself left out."""
-        return mine_neighbors(features, self.neighbors, include_self=False)
+        place = whitened(features) if self.settings.whiten else features
+        return mine_neighbors(place, self.neighbors, include_self=False)
 
     def metrics(self, belief: Belief, monitor: Monitor) -> dict[str, float]:
         """The share of labels held to be wrong, and what is known of the belief where the truth is."""

@@ -256,11 +256,8 @@ def read_current(run: Path) -> dict[int, Decision]:
     mode = "mode=ro" if os.access(run, os.W_OK) else "immutable=1"  # WAL needs a file beside the log to read it
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=WAIT_SECONDS)) as db:
-            if (
-                db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
-            ):  # a full disk or a kill came before the log
-                return {}
-            return {decision.row: decision for decision in standing_in(db)}
+            begun = db.execute("SELECT 1 FROM sqlite_master").fetchone()  # not where a full disk or a kill came first
+            return {decision.row: decision for decision in standing_in(db)} if begun else {}
     except sqlite3.Error as error:
         raise unusable(path, error, writing=False) from None
 

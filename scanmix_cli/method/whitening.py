@@ -1,0 +1,48 @@
+"""Whitening before neighbours are mined: what few directions of a feature space have most of no longer decides alone.
+
+Contrastive features vary most in what tells crops of one image from others, such as its colours, and features that
+labels have touched in the classes they name; what tells a cat from a dog is in directions that vary less.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+IMAGES_A_DIRECTION = 30  # at least so many images for each direction that is evened out: fewer tell it by chance
+SMALLEST_SHARE = 1e-4  # of the largest variance: what varies less is hardly lifted, however many images there are
+HALVINGS = 60
+CHUNK = 65_536
+
+
+def whitened(features: Tensor, images_a_direction: float = IMAGES_A_DIRECTION) -> Tensor:
+    """Unit features (N, D) of `features` (N, D), centred, the variances v of their principal directions evened out.
+
+    Each direction is divided by the root of v + s (PCA whitening, Kessy et al. 2018, with a ridge), where s makes the
+    effective directions, the sum of v / (v + s) (degrees of freedom of ridge regression, Hastie et al. 2009, Eq. 3.50),
+    no more than N / images_a_direction. Of many images all directions count alike, of few hardly any is changed.
+    """
+    count, mean = len(features), features.mean(0)
+    products = torch.zeros(features.shape[1], features.shape[1], device=features.device)
+    for chunk in features.split(CHUNK):
+        spread = chunk.float() - mean
+        products += spread.T @ spread
+    variances, directions = torch.linalg.eigh(products / count)
+    variances = variances.clamp_min(0)
+    ridge = ridge_for(variances.double().cpu(), count / images_a_direction)
+    turned = directions * (variances + ridge).rsqrt()
+    return torch.cat([F.normalize((chunk.float() - mean) @ turned, dim=1) for chunk in features.split(CHUNK)])
+
+
+def ridge_for(variances: Tensor, most: float) -> float:
+    """The least s, from SMALLEST_SHARE of the largest variance on, with sum v / (v + s) <= most; variances (D,)."""
+    low = max(SMALLEST_SHARE * float(variances.max()), torch.finfo(torch.float32).tiny)
+    if float((variances / (variances + low)).sum()) <= most:
+        return low
+    high = float(variances.sum()) / most  # v / (v + s) is less than v / s
+    for _ in range(HALVINGS):
+        middle = (low * high) ** 0.5
+        if float((variances / (variances + middle)).sum()) > most:
+            low = middle
+        else:
+            high = middle
+    return high
