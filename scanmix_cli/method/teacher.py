@@ -123,8 +123,9 @@ class Teacher:
 
     def mine(self, features: Tensor) -> Tensor:
         """Neighbours int64 (N, K) of unit features (N, D), the image itself left out."""
-        place = whitened(features) if self.settings.whiten else features
-        return mine_neighbors(place, self.neighbors, include_self=False)
+        if self.settings.whiten:
+            features = whitened(features)
+        return mine_neighbors(features, self.neighbors, include_self=False)
 
     def metrics(self, belief: Belief, monitor: Monitor) -> dict[str, float]:
         """The share of labels held to be wrong, and what is known of the belief where the truth is."""

@@ -30,7 +30,10 @@ def whitened(features: Tensor, images_a_direction: float = IMAGES_A_DIRECTION) -
     variances = variances.clamp_min(0)
     ridge = ridge_for(variances.double().cpu(), count / images_a_direction)
     turned = directions * (variances + ridge).rsqrt()
-    return torch.cat([F.normalize((chunk.float() - mean) @ turned, dim=1) for chunk in features.split(CHUNK)])
+    place = torch.empty_like(features, dtype=torch.float32)
+    for into, chunk in zip(place.split(CHUNK), features.split(CHUNK), strict=True):
+        F.normalize((chunk.float() - mean) @ turned, dim=1, out=into)
+    return place
 
 
 def ridge_for(variances: Tensor, most: float) -> float:
