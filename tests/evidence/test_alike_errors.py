@@ -100,6 +100,7 @@ def test_of_many_images_some_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 50 <= len(asked[0]) <= 100
 
 
+@pytest.mark.usefixtures("each_fit_once")
 @pytest.mark.parametrize("kind", ["classifier", "people"])
 def test_a_classifiers_label_has_next_to_no_say(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rate is then what the beliefs contradict."""

@@ -96,6 +96,7 @@ def test_leaning_gives_beliefs_the_shares_of_the_given_labels() -> None:
     assert not leaning(even_beliefs, labels, 1.0, 1.0).any()
 
 
+@pytest.mark.usefixtures("each_fit_once")
 def test_neighbours_and_final_networks_have_no_say_beside_beliefs() -> None:
     evidence, labels, _, neighbors = simulated(1_200, 6.0, even(0.4))
     believed = on_beliefs(evidence, labels)

@@ -14,6 +14,8 @@ from scanmix_cli.evidence.noise_model import softmax
 from scanmix_cli.evidence.surest import LEVEL, TIMES, wrong_at_surest
 from scanmix_cli.evidence.witnesses import Witnesses
 
+pytestmark = pytest.mark.usefixtures("each_fit_once")  # of two limits, or none, only what becomes of the fits differs
+
 
 def said(images: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities (N, 2) of a classifier, evenly spread from sure to unsure, and what it says."""

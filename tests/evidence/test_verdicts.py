@@ -87,6 +87,7 @@ def test_right_labels_are_ranked_as_finely_as_they_are_doubted() -> None:
     assert spearmanr(-verdicts.rank, doubt).statistic > 0.9999
 
 
+@pytest.mark.usefixtures("each_fit_once")
 def test_wrong_labels_known_from_elsewhere_raise_the_rate_and_keep_the_order() -> None:
     evidence, labels, _, neighbors = gathered(noise=0.1)
     alone = judge(evidence, labels, neighbors)
@@ -122,6 +123,7 @@ def test_a_set_without_any_label_still_gets_suggestions() -> None:
     assert np.array_equal(verdicts.noise_matrix, np.eye(2))
 
 
+@pytest.mark.usefixtures("each_fit_once")
 def test_threshold_decides_what_is_an_issue() -> None:
     evidence, labels, _, neighbors = gathered(noise=0.3)
     strict, loose = (judge(evidence, labels, neighbors, threshold=cut) for cut in (0.9, 0.1))
