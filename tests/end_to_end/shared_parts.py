@@ -137,7 +137,7 @@ def warmup() -> dict[str, Tensor]:
 
 
 def em_loop(
-    order: Literal["sequential", "parallel"] = "sequential", epochs: int = 1, context: Context | None = None
+    order: Literal["sequential", "parallel"] = "sequential", epochs: int = 2, context: Context | None = None
 ) -> dict[str, Tensor]:
     """The mixtures, the semi-supervised step, the clustering step."""
     context, profile = context or toy_context(), replace(toy_profile(epochs), order=order)
@@ -150,7 +150,7 @@ def em_loop(
 
 def teams() -> dict[str, Tensor]:
     """Networks trained apart, by half of the processes each; in the second epoch on what the first exchanged."""
-    return em_loop("parallel", epochs=2)
+    return em_loop("parallel")
 
 
 class Stop(Exception):
@@ -169,7 +169,7 @@ def begin(folder: Path) -> None:
     """`teams`, left off in the second epoch."""
     with pytest.MonkeyPatch.context() as patch, suppress(Stop):
         patch.setattr(engine, "CHECKPOINT_SECONDS", -1.0)
-        em_loop("parallel", 2, toy_context(reporter=Stops(), checkpoints=Checkpoints(folder)))
+        em_loop("parallel", context=toy_context(reporter=Stops(), checkpoints=Checkpoints(folder)))
 
 
 def go_on(folder: Path) -> dict[str, Tensor]:
@@ -177,7 +177,7 @@ def go_on(folder: Path) -> dict[str, Tensor]:
     with TemporaryDirectory() as copy:
         shutil.copytree(folder, copy, dirs_exist_ok=True)
         assert [path.name[:15] for path in Path(copy).glob("scanmix-*")] == ["scanmix-000001-"]
-        return em_loop("parallel", 2, toy_context(checkpoints=Checkpoints(Path(copy), resume=True)))
+        return em_loop("parallel", context=toy_context(checkpoints=Checkpoints(Path(copy), resume=True)))
 
 
 def beliefs() -> dict[str, Tensor]:
@@ -234,12 +234,13 @@ def count_calls(patch: pytest.MonkeyPatch, place: ModuleType, name: str, size: C
 
 
 def whole_run() -> dict[str, Tensor]:
+    """All stages, of an epoch each: the stages by themselves have more."""
     context = toy_context()
     with pytest.MonkeyPatch.context() as patch:
         count_calls(patch, mining, "_search_cpu", lambda features, asking, wanted: len(asking))
         count_calls(patch, image_sets, "to_layout", len)  # before a network sees them
         count_calls(patch, scanmix, "divide", lambda *_: 1)
-        outcome = METHODS["scanmix"](IMAGES, PROFILE, Monitor(IMAGES), context, None)
+        outcome = METHODS["scanmix"](IMAGES, toy_profile(1), Monitor(IMAGES), context, None)
     assert outcome.evidence is not None
     assert outcome.neighbors is not None
     evidence = outcome.evidence

@@ -1,4 +1,5 @@
-"""As a script: all of `shared_parts`, and what the processes of a run agree about, in two and in four processes.
+"""As a script: all of `shared_parts` in one process, and with what the processes of a run agree about in two and in
+four.
 
 What each of them found goes to FOLDER/<processes>/<rank>.pt.
 """
@@ -85,6 +86,7 @@ def work(rank: int, count: int, port: int, folder: Path) -> None:
     """One of `count` processes."""
     place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     os.environ.update({name: str(value) for name, value in place.items()})
+    DONE.clear()  # of the process that has started this one
     with parallel.joined("cpu"):
         own = {"parts": everything(), "messages": messages(), "apart": trained_apart(), "looked at": looked_at()}
         own |= {"done": dict(DONE)}
@@ -94,7 +96,7 @@ def work(rank: int, count: int, port: int, folder: Path) -> None:
 
 
 def run_together(count: int, folder: Path) -> None:
-    """Fork: what takes longest at the start of a process, importing, is done already."""
+    """Fork: what takes longest in a process, importing, is done already."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -110,6 +112,8 @@ def run_together(count: int, folder: Path) -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    (Path(sys.argv[1]) / "1").mkdir()
+    torch.save({"parts": everything(), "done": dict(DONE)}, Path(sys.argv[1]) / "1" / "0.pt")
     begin(Path(sys.argv[1]) / "begun by 1")
     for processes in (2, 4):
         run_together(processes, Path(sys.argv[1]) / str(processes))

@@ -20,17 +20,23 @@ TOLERANCE, STAGES = {"gathered": 1e-6, "norms": 1e-5, "whole_run": 2e-2}, 2e-3
 
 
 @pytest.fixture(scope="module")
-def alone() -> Found:
-    return shared_parts.everything()
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the processes left what they found."""
     folder = tmp_path_factory.mktemp("shared")
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     subprocess.run([sys.executable, shared_processes.__file__, str(folder)], check=True, env=environment)
     return folder
+
+
+@pytest.fixture(scope="module")
+def by_one(folder: Path) -> dict:
+    """What one process found, and what it did for that."""
+    return torch.load(folder / "1" / "0.pt", weights_only=True)
+
+
+@pytest.fixture
+def alone(by_one: dict) -> Found:
+    return by_one["parts"]
 
 
 @pytest.fixture(params=[2, 4], ids=["two processes", "four processes"])
@@ -74,9 +80,8 @@ def test_half_of_the_processes_train_one_network_and_half_the_other(shared: list
     ]
 
 
-def test_every_process_does_its_share_and_the_first_one_the_mixtures(alone: Found, shared: list[dict]) -> None:
-    whole, count = shared_parts.DONE, len(shared)
-    assert alone
+def test_every_process_does_its_share_and_the_first_one_the_mixtures(by_one: dict, shared: list[dict]) -> None:
+    whole, count = by_one["done"], len(shared)
     for rank, own in enumerate(shared):
         done = own["done"]
         assert done["_search_cpu"] == -(-38 // count), "images whose neighbours are searched"

@@ -18,9 +18,9 @@ def seconds(task):
     fields = (task / "stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-profile = toy_profile(2)
+profile = toy_profile(1)
 train("scanmix", profile, toy_images(96, 32))
-train("scanmix", replace(profile, beliefs=replace(fast.CPU.beliefs, epochs=2)), toy_images(96, 32))
+train("scanmix", replace(profile, beliefs=replace(fast.CPU.beliefs, epochs=1)), toy_images(96, 32))
 for task in Path("/proc/self/task").iterdir():
     print(int(task.name) == os.getpid(), seconds(task))
 """
