@@ -60,9 +60,8 @@ def run_belief_loop(
     steps.clear()
     sights = [look_closely(net, images, context) for net in averaged]
     evidence.final_probability[:] = joint([sight.probabilities for sight in sights]).cpu().numpy()
-    features = [sights[0].features]
-    del sights
-    return evidence, teacher.mine(features.pop())  # kept by nobody else while neighbours are looked for
+    del sights[1:]
+    return evidence, teacher.mine(sights.pop().features)  # kept by nobody else while neighbours are looked for
 
 
 def joint(opinions: list[Tensor]) -> Tensor:
