@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from scanmix_cli.engine.context import Context
 from scanmix_cli.engine.parallel import agree, from_writer
 from scanmix_cli.evidence.alike_errors import CLEAR, made_alike
-from scanmix_cli.evidence.belief_worth import WEAK, goodness
+from scanmix_cli.evidence.belief_worth import goodness
 from scanmix_cli.method.beliefs import (
     believe,
     class_prior,
@@ -22,7 +22,6 @@ from scanmix_cli.method.beliefs import (
     even_noise_matrix,
     label_posterior,
     soft_labels,
-    tempered,
     votes,
 )
 from scanmix_cli.method.images import ImageSet, forward_all
@@ -38,8 +37,9 @@ from scanmix_cli.streams import few
 HEAD_SHARPNESS = 5.0  # logits of a fresh head run from 0 to 5 where its regression runs from 0 to 1
 SAMPLE = 20_000  # images that tell how far beliefs may be trusted
 SETTLED = 8  # rounds after which votes hardly change
-WIDER, REACH = 2, 8  # so many times the neighbours vote, where more than so many times their votes are needed
+WIDER, REACH = 2, 7  # so many times the neighbours vote, where more than so many times their votes are needed
 MOSTLY = 0.5  # weakness of features from which on nothing is asked of those that labels have touched
+LEAST = 2  # rounds in good features that labels have touched: what is learned by heart there, next neighbours share
 LEARNED_FLOOR = 0.1  # of an even share: no opinion rules a class out further where a network learns from it
 
 
@@ -103,9 +103,11 @@ class Teacher:
         neighbors = self.mine(sight.features)
         if find_out and self.weakness < MOSTLY:
             self._find_out(neighbors)
+        if asked := self.good and not self.settings.rounds:
+            self.rounds = max(self.rounds, LEAST)
         voted = self._votes(neighbors)
         told = without = self._believed(sight.probabilities, voted, LEARNED_FLOOR)
-        if vague := self.good and not self.settings.rounds and self.rounds < USUAL:
+        if vague := asked and self.rounds < USUAL:
             voted = votes(self.given, neighbors, self.prior, USUAL)
         if vague or self.settings.floor != LEARNED_FLOOR:
             told = self._believed(sight.probabilities, voted, self.settings.floor)
@@ -150,13 +152,14 @@ class Teacher:
 
     def _call_witness(self, features: Tensor, neighbors: Tensor) -> None:
         """Fit the probe. Two networks start from encoders that no label has touched: the first one's is enough."""
-        _, matrix = self._humbled(self._votes(neighbors))
+        matrix = self._noise_matrix(self._votes(neighbors))
         self.witness = probe(features, self.images.labels, matrix, self.context)
         agree([self.witness])
-        self.heard = self._is_worth_hearing(neighbors)
+        self.heard = self._is_worth_hearing(neighbors, at_first=True)
 
-    def _is_worth_hearing(self, neighbors: Tensor) -> bool:
-        """Whether votes foretell hidden labels better with the probe. Not where a classifier made the labels: what
+    def _is_worth_hearing(self, neighbors: Tensor, at_first: bool = False) -> bool:
+        """Whether votes foretell hidden labels better with the probe, or at first no worse: among many classes few
+        labels of which nine tenths are wrong can tell neither. Not where a classifier made the labels: what
         misled it misleads a classifier of these features too."""
         witness, labels = self.witness, self.images.labels
         if witness is None or self.made:
@@ -165,7 +168,10 @@ class Teacher:
         def foretells() -> bool:
             rows, voted = hidden_votes(self.given, labels, neighbors, self.prior)
             votes = voted[ROUNDS.index(self.rounds if self.rounds in ROUNDS else USUAL)]
-            return foretells_better(self._joined(votes, witness[rows]), votes, labels[rows])
+            both = self._joined(votes, witness[rows])
+            if at_first:
+                return not foretells_better(votes, both, labels[rows])
+            return foretells_better(both, votes, labels[rows])
 
         return from_writer(foretells)
 
@@ -180,22 +186,19 @@ class Teacher:
         return LEARNED_FLOOR / self.images.classes
 
     def _with_label(self, without: Tensor) -> Tensor:
-        without, matrix = self._humbled(without)
         say = self.settings.classifier_say if self.made else 1.0
-        posterior = label_posterior(without, self.images.labels, matrix**say)
+        posterior = label_posterior(without, self.images.labels, self._noise_matrix(without) ** say)
         if self.images.trusted is not None:
             posterior = torch.where(self.images.trusted.unsqueeze(1), self.given, posterior)
         return posterior
 
-    def _humbled(self, beliefs: Tensor) -> tuple[Tensor, Tensor]:
-        """Beliefs (N, C), vaguer where features are weak, and their noise matrix (C, C): counted, and the weaker the
-        features, the more of it fitted. Counted, weak beliefs take their own doubt for wrong labels."""
-        labels = self.images.labels
+    def _noise_matrix(self, beliefs: Tensor) -> Tensor:
+        """(C, C): counted by the beliefs (N, C), and the weaker the features, the more of it fitted. Counted, weak
+        beliefs take their own doubt for wrong labels."""
+        counted = counted_noise_matrix(beliefs, self.images.labels)
         if not self.weakness:
-            return beliefs, counted_noise_matrix(beliefs, labels)
-        beliefs = tempered(beliefs, WEAK**self.weakness)
-        fitted = even_noise_matrix(beliefs, labels, self.even)
-        return beliefs, counted_noise_matrix(beliefs, labels).lerp(fitted, self.weakness)
+            return counted
+        return counted.lerp(even_noise_matrix(beliefs, self.images.labels, self.even), self.weakness)
 
     def _look_for_weakness(self, features: Tensor, neighbors: Tensor) -> None:
         """How weak the encoder's features are, by their votes, and if so, which share of the labels is drawn evenly.
