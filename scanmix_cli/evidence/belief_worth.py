@@ -1,8 +1,8 @@
 """How far the word of beliefs goes: measured on runs with known truth, not fitted to the labels.
 
 Given labels cannot tell a sure classifier of wrong labels from a vague one of right labels, so nothing that is fitted
-to them can temper beliefs. What was measured instead (docs/verdicts.md): means over epochs of beliefs in good features
-are vaguer than they are right, those in weak features surer. Weak features show in two ways: the beliefs are unsure
+to them can temper beliefs. What was measured instead (docs/verdicts.md): means over epochs of beliefs are vaguer than
+they are right, in weak features less so than in good ones. Weak features show in two ways: the beliefs are unsure
 themselves, and they agree with the given labels far less often where they are less sure. Wrong labels alone, of
 whatever rate, are found where the beliefs are sure as well.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from scanmix_cli.evidence.noise_model import softmax
 
-GOOD, WEAK = 1.6, 0.6  # exponents of mean beliefs in good and in weak features
+GOOD, WEAK = 1.6, 1.3  # exponents of mean beliefs in good and in weak features
 ASSURED, UNSURE = 0.72, 0.6  # assurance from which they count as good, and up to which as weak
 TILT = 0.2  # of the exponent's logarithm in good features, from the median image to the most doubtful
 DOUBT = 1.5  # the factor by which an exponent may be off
