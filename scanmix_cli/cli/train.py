@@ -66,7 +66,7 @@ def train(
     ] = None,
     time_budget: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Shorten the schedule to fit, e.g. 60s, 10m, 2h.", rich_help_panel=SCHEDULE),
+        typer.Option(metavar="TIME", help="Fit the schedule to it, e.g. 60s, 10m, 2h.", rich_help_panel=SCHEDULE),
     ] = None,
     batch_size: Annotated[
         int | None,

@@ -56,7 +56,7 @@ CPU = replace(
     GPU,
     backbone="small",
     contrastive=ContrastiveSettings(
-        epochs=36, batch_size=128, learning_rate=0.12, temperature=0.2, symmetric=True, crop=0.5
+        epochs=108, batch_size=128, learning_rate=0.12, temperature=0.2, symmetric=True, crop=0.5
     ),
     scan=ScanSettings(epochs=3, batch_size=128, learning_rate=1e-3),
     warmup=WarmupSettings(epochs=16, batch_size=32, learning_rate=0.03, scope="network", view="weak", clip_norm=1.0),

@@ -26,6 +26,7 @@ from scanmix_cli.workflow.schedule import fit_budget, fit_epochs, scale_epochs, 
 from scanmix_cli.workflow.weights import choose_outside, is_named
 
 SAFETY = 0.85  # share of a time budget that training may plan with; the rest is decoding, judging, writing
+LONGEST = 110  # epochs of the belief loop on a CPU, whose schedule is for a minute or two, where a budget allows more
 UNBALANCED = 5.0  # times the rarest class that the commonest has; noise alone makes little of that
 LARGEST_SMALL = 64  # pixels a side; above it MoCo-v2 and a ResNet-50 take over, as in the paper
 STILL_SIZE = 192  # a good part of what weights for 224 pixels can see, at three quarters of the cost
@@ -97,10 +98,13 @@ def make_plan(
         cost *= STILL_STEP
     seconds = before | stage_seconds(profile, facts, cost)
     if limited:
-        profile, shrunk = fit_budget(profile, sum(stage_seconds(profile, facts, cost).values()), allowed)
+        own = given is None and not request.epochs and not request.pretrain_epochs
+        short = own and profile.beliefs is not None and not compute.accelerated
+        expected = sum(stage_seconds(profile, facts, cost).values())
+        profile, factor = fit_budget(profile, expected, allowed, LONGEST if short else 0)
         profile = fit_epochs(profile, facts, allowed / cost)
         seconds = before | stage_seconds(profile, facts, cost)
-        reason += ", schedule shortened to the time budget" if shrunk else ""
+        reason += "" if factor == 1 else f", schedule {'shortened' if factor < 1 else 'lengthened'} to the time budget"
         reason += f", {profile.epoch_images} images an epoch" if profile.epoch_images else ""
     return Plan(profile, reason, seconds, rest)
 

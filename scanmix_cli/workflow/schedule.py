@@ -37,18 +37,17 @@ def scale_epochs(profile: Profile, factor: float) -> Profile:
     )
 
 
-def fit_budget(profile: Profile, expected: float, allowed: float) -> tuple[Profile, bool]:
-    """Shorten every stage alike so that the expected seconds fit the allowed ones.
+def fit_budget(profile: Profile, expected: float, allowed: float, longest: int = 0) -> tuple[Profile, float]:
+    """Shorten every stage alike so that the expected seconds fit the allowed ones, or lengthen them while the loop has
+    no more than `longest` epochs. Returns the factor too.
 
     On a still encoder the EM loop keeps as many epochs as `fast.STILL` has: they are cheap beside the features, and too
     few of them are worse than no training at all.
     """
-    if expected <= allowed:
-        return profile, False
-    factor = max(allowed, 0.0) / expected
+    factor = min(max(allowed, 0.0) / expected, max(longest / profile.loop_epochs, 1.0))
     if profile.encoder == "still":
         factor = max(factor, min(fast.STILL.mixmatch.epochs / profile.mixmatch.epochs, 1.0))
-    return scale_epochs(profile, factor), factor < 1
+    return (profile if factor == 1 else scale_epochs(profile, factor)), factor
 
 
 def still_size(size: int, seconds: float, allowed: float) -> int:

@@ -12,7 +12,7 @@ from scanmix_cli.profiles import fast
 from scanmix_cli.profiles.official import OFFICIAL
 from scanmix_cli.profiles.paper import PAPER
 from scanmix_cli.workflow import measured, plan, schedule
-from scanmix_cli.workflow.request import FailOn, Request, parse_duration, parse_fail_on
+from scanmix_cli.workflow.request import FailOn, Given, Request, parse_duration, parse_fail_on
 
 CPU = Compute(torch.device("cpu"), "fp32")
 GPU = Compute(torch.device("cuda"), "bf16")
@@ -195,10 +195,10 @@ def test_a_profile_on_beliefs_is_planned_by_its_own_epochs() -> None:
 def test_a_budget_shortens_all_stages_alike_and_only_when_needed() -> None:
     profile = OFFICIAL["cifar10"]
     profile = replace(profile, mixmatch=replace(profile.mixmatch, epochs=300, rate_drops=(150,)))
-    same, shrunk = schedule.fit_budget(profile, 100, 100)
-    assert (same, shrunk) == (profile, False)
-    half, shrunk = schedule.fit_budget(profile, 200, 100)
-    assert shrunk
+    assert schedule.fit_budget(profile, 100, 100) == (profile, 1.0)
+    assert schedule.fit_budget(profile, 100, 300) == (profile, 1.0)
+    half, factor = schedule.fit_budget(profile, 200, 100)
+    assert factor == 0.5
     assert half.contrastive is not None
     assert half.scan is not None
     assert (half.contrastive.epochs, half.scan.epochs, half.warmup.epochs) == (250, 25, 5)
@@ -207,17 +207,30 @@ def test_a_budget_shortens_all_stages_alike_and_only_when_needed() -> None:
     assert (least.warmup.epochs, least.mixmatch.epochs) == (1, 3)
 
 
+def test_a_budget_lengthens_all_stages_alike_up_to_the_longest_loop() -> None:
+    profile = replace(fast.CPU, beliefs=replace(fast.CPU.beliefs, epochs=20))
+    assert profile.contrastive is not None
+    double, factor = schedule.fit_budget(profile, 50, 100, longest=110)
+    assert (double.contrastive.epochs, double.loop_epochs, factor) == (2 * profile.contrastive.epochs, 40, 2.0)
+    longest, factor = schedule.fit_budget(profile, 1, 100, longest=110)
+    assert (longest.contrastive.epochs, longest.loop_epochs, factor) == (594, 110, 5.5)
+    long = replace(profile, beliefs=replace(profile.beliefs, epochs=300))
+    assert schedule.fit_budget(long, 1, 100, longest=110) == (long, 1.0), "what is longer by itself stays"
+    half, factor = schedule.fit_budget(profile, 200, 100, longest=110)
+    assert (half.loop_epochs, factor) == (10, 0.5)
+
+
 def test_a_budget_leaves_a_still_encoder_the_epochs_of_its_own_schedule() -> None:
     own = fast.STILL
     many = schedule.scale_epochs(own, 4.0)
     assert (many.warmup.epochs, many.mixmatch.epochs) == (12, 32)
-    least, shrunk = schedule.fit_budget(many, 1000.0, -5.0)
-    assert shrunk
+    least, factor = schedule.fit_budget(many, 1000.0, -5.0)
+    assert factor == 0.25
     assert (least.warmup.epochs, least.mixmatch.epochs, least.mixmatch.rate_drops) == (3, 8, (6,))
     half, _ = schedule.fit_budget(many, 1000.0, 500.0)
     assert half.mixmatch.epochs == 16
     few = schedule.scale_epochs(own, 0.0)
-    assert schedule.fit_budget(few, 1000.0, 1.0) == (few, False), "as few as a large set has"
+    assert schedule.fit_budget(few, 1000.0, 1.0) == (few, 1.0), "as few as a large set has"
     assert plan.Plan(many, "", {}).least == {"warmup": 3, "scanmix": 8}
     assert plan.Plan(few, "", {}).least == {"warmup": 1, "scanmix": 3}
     assert plan.Plan(fast.CPU, "", {}).least == {}
@@ -236,6 +249,24 @@ def measured_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenth of a second for all views of an image, a millisecond for a training pass of its features."""
     monkeypatch.setattr(plan.still, "seconds_per_image", lambda *_: 0.1)
     monkeypatch.setattr(plan, "seconds_per_image", lambda *_: 0.001)
+
+
+@pytest.mark.usefixtures("measured_costs")
+def test_a_budget_is_used_on_a_cpu_unless_epochs_were_asked_for() -> None:
+    facts, budget = plan.DataFacts(1200, 10, 32), Request(time_budget=12_000.0)
+
+    def planned(request: Request, given: Given | None = None, compute: Compute = CPU) -> tuple[int, int]:
+        profile = plan.make_plan(request, facts, compute, given).profile
+        return profile.contrastive.epochs if profile.contrastive else 0, profile.loop_epochs
+
+    assert planned(Request()) == (108, 24)
+    assert planned(budget) == (495, 110)
+    assert plan.make_plan(budget, facts, CPU).reason.endswith(", schedule lengthened to the time budget")
+    assert planned(replace(budget, epochs=30)) == (108, 30)
+    assert planned(replace(budget, pretrain_epochs=50)) == (50, 24)
+    assert planned(budget, Given({}, "settings.toml")) == (108, 24), "as configured"
+    assert planned(budget, compute=GPU) == planned(Request(), compute=GPU)
+    assert planned(replace(budget, profile="official"))[1] == planned(Request(profile="official"))[1]
 
 
 @pytest.mark.usefixtures("measured_costs")
