@@ -39,6 +39,10 @@ class Evidence:
     history: np.ndarray  # float16 (N, SNAPSHOTS): mean probability of the given label in single epochs; 0 unused
     history_epochs: np.ndarray  # int64 (SNAPSHOTS,): their numbers from 0, evenly spaced; -1 unused
     clusters: float = 0.0  # how sure neighbours' votes in the encoder's features are, passed on until they settle
+    # Share of labels drawn evenly from all classes and its standard error, told before a network learned them, the more
+    # of it the weaker the encoder's features are (`method.probe.even_share`); 0 in good ones.
+    even: float = 0.0
+    even_error: float = 0.0
     # Evidence that an earlier version kept has no rows of these two.
     # float32 (N, NETWORKS): times that each network predicted another class than the given one; 0 where unlabelled
     disagreements: np.ndarray = field(default_factory=lambda: np.zeros((0, NETWORKS), np.float32))
@@ -117,4 +121,4 @@ class Evidence:
             if isinstance(own, np.ndarray):
                 own[...] = np.asarray(state.get(f.name, np.nan))
             else:
-                setattr(self, f.name, state[f.name])
+                setattr(self, f.name, state.get(f.name, own))

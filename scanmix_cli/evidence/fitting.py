@@ -21,6 +21,7 @@ from scanmix_cli.evidence.model_search import (
     with_freedom,
 )
 from scanmix_cli.evidence.noise_model import NoiseModel, softmax
+from scanmix_cli.evidence.noise_rate import Z
 from scanmix_cli.evidence.plain_errors import least_wrong
 from scanmix_cli.evidence.surest import TIMES, wrong_at_surest
 from scanmix_cli.evidence.swapped import swapped
@@ -66,12 +67,12 @@ def fit_noise(witnesses: Witnesses, seed: int, least: float = 0.0) -> Fitted:
         fitted = _fit_beliefs(full, good, witnesses.made_by_classifier() if good == 1 else 0.0, most)
         if not fitted.none_wrong:
             fitted = replace(fitted, plain=good * least_wrong(witnesses.mean, witnesses.labels, doubt))
+        fitted = _heeding(fitted, full, witnesses)
     else:
         fitted = _fit_witnesses(witnesses, rows, full)
     if fitted.rate >= least:
         return fitted
-    model = settled(fitted.model, least, _tilted(full, fitted.tilt))
-    return replace(fitted, model=model, rate=least, rate_error=UNKNOWN * least, none_wrong=False)
+    return replace(_raised(fitted, full, least), rate_error=UNKNOWN * least)
 
 
 def _fit_witnesses(witnesses: Witnesses, rows: np.ndarray, full: Data) -> Fitted:
@@ -178,6 +179,24 @@ def _read_beliefs(models: list[NoiseModel], data: Data, good: float, tilt: float
     gap = max(abs(rate - lower), abs(upper - rate))
     error, free = float(np.hypot(error, gap * (1 - good / 2))), fits[1].stiffness < EVEN
     return Fitted(fits[1], free, rate, error, none_wrong, _hits_doubtful(fits[1]), tilt)
+
+
+def _heeding(fitted: Fitted, full: Data, witnesses: Witnesses) -> Fitted:
+    """Weak features tell how many labels were drawn evenly before a network knew them by heart (`Evidence.even`); what
+    beliefs say later is too little. The rate is raised to the low end of that share of wrong labels, and its interval
+    reaches up to the share. Labels that go wrong otherwise are not among them, so a higher rate stays."""
+    others = 1 - 1 / witnesses.mean.shape[1]  # an even draw hits the true class now and then
+    wrong, error = others * witnesses.even, others * witnesses.even_error
+    if fitted.rate < (least := wrong - Z * error):
+        fitted = _raised(fitted, full, least)
+    gap = max(wrong - fitted.rate, 0.0)
+    return replace(fitted, rate_error=float(np.hypot(fitted.rate_error, gap / Z)))
+
+
+def _raised(fitted: Fitted, full: Data, rate: float) -> Fitted:
+    """The same model where it finds a higher rate."""
+    model = settled(fitted.model, rate, _tilted(full, fitted.tilt))
+    return replace(fitted, model=model, rate=rate, none_wrong=False)
 
 
 def _sample(witnesses: Witnesses, generator: np.random.Generator) -> np.ndarray:

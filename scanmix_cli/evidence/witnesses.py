@@ -24,6 +24,8 @@ class Witnesses:
     learned_by_heart: float | None = None  # share of wrong labels by the loss mixture, where the networks fit them too
     beliefs: bool = False  # the mean probabilities are beliefs, formed without the image's own label
     clusters: float = 0.0  # of the evidence
+    even: float = 0.0  # of the evidence
+    even_error: float = 0.0
 
     @classmethod
     def of(
@@ -36,7 +38,8 @@ class Witnesses:
         mean = evidence.probability_sum / np.float32(evidence.observations)
         final = evidence.final_probability.astype(np.float32, copy=False)
         if evidence.beliefs:
-            return cls(mean, final, labels, neighbors, beliefs=True, clusters=evidence.clusters)
+            told = {"clusters": evidence.clusters, "even": evidence.even, "even_error": evidence.even_error}
+            return cls(mean, final, labels, neighbors, beliefs=True, **told)
         known = labels >= 0
         given = labels[known]
         gain = [(p[known].argmax(axis=1) == given).mean() if len(given) else 0.0 for p in (mean, final)]

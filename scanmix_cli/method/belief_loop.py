@@ -38,6 +38,7 @@ def run_belief_loop(
     averaged = [student.averaged for student in students]
     evidence = Evidence.empty(len(images), images.classes, beliefs=True)
     evidence.clusters = teacher.clusters
+    evidence.even, evidence.even_error = teacher.weakness * teacher.even, teacher.weakness * teacher.even_error
     beliefs: list[Belief] = []
     state: dict[str, Stateful] = {k: v for n, s in enumerate(students) for k, v in s.stateful(f"net{n}").items()}
     for epoch in context.epochs("scanmix", settings.epochs, evidence=evidence, teacher=teacher, **state):

@@ -53,8 +53,8 @@ def probe(features: Tensor, labels: Tensor, matrix: Tensor, context: Context) ->
     return result
 
 
-def even_share(witness: Tensor, labels: Tensor) -> float:
-    """Share of labels int64 (N,), -1 where unlabelled, that are drawn evenly from all classes, by a witness (N, C) that
+def even_share(witness: Tensor, labels: Tensor) -> tuple[float, float]:
+    """Share, and its standard error by the count, of labels int64 (N,), -1 where unlabelled, that are drawn evenly from all classes, by a witness (N, C) that
     has not seen them: of labels of the surest fifth of images, how many are among the fifth of classes that it holds
     for the least likely. Right labels are seldom there, and labels that are mistaken for a similar class. One more is
     assumed to be: few images do not tell that none is.
@@ -66,7 +66,8 @@ def even_share(witness: Tensor, labels: Tensor) -> float:
     own = witness[surest].gather(1, labels[surest].unsqueeze(1))
     last = max(int(LAST * witness.shape[1]), 1)
     found = int(((witness[surest] > own).sum(1) >= witness.shape[1] - last).sum())
-    return min((found + 1) / (len(surest) + 1) * witness.shape[1] / last, MOST)
+    one = witness.shape[1] / last / (len(surest) + 1)  # the share that a label among the last stands for
+    return min((found + 1) * one, MOST), math.sqrt(found + 1) * one
 
 
 def _placed(features: Tensor, center: Tensor) -> Tensor:

@@ -63,7 +63,7 @@ class Teacher:
         self.prior = class_prior(images.labels, images.classes)
         self.good = False  # whether features are good
         self.weakness = 0.0  # of the encoder's features, 1 for weak ones, which give way to the labels
-        self.even = 0.0  # share of labels that are drawn evenly from all classes; asked where features are weak
+        self.even = self.even_error = 0.0  # share of labels drawn evenly from all classes; asked in weak features
         self.made = False  # whether a classifier made the labels
         self.rounds = settings.rounds or USUAL  # how often votes are passed on
         self.started = False
@@ -216,7 +216,7 @@ class Teacher:
         if self.weakness:
             blind = torch.eye(self.images.classes, device=features.device)
             witness = probe(features, self.images.labels, blind, self.context)
-            self.even = from_writer(lambda: even_share(witness, self.images.labels))
+            self.even, self.even_error = from_writer(lambda: even_share(witness, self.images.labels))
 
     def _find_out(self, neighbors: Tensor) -> None:
         """Whether a classifier made the labels, by what the neighbours' votes alone make of them; how often votes are

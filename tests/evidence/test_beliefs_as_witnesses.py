@@ -55,6 +55,22 @@ def test_of_weak_features_the_interval_covers_what_cannot_be_told(sharpness: flo
     assert not verdicts.is_label_issue.any()
 
 
+def test_the_even_share_told_before_raises_what_weak_beliefs_read_too_low() -> None:
+    """The case of above. Of labels drawn evenly one in C is right by chance."""
+    evidence, labels, truth, neighbors = simulated(2_000, 1.0, even(0.4))
+    shown, wrong = on_beliefs(evidence, labels, 2.0), float((labels != truth).mean())
+    others = 1 - 1 / shown.probability_sum.shape[1]
+    alone = judge(shown, labels, neighbors).noise_rate
+    rate = judge(replace(shown, even=wrong / others, even_error=0.03), labels, neighbors).noise_rate
+    assert alone.estimate < wrong - Z * 0.03 * others == pytest.approx(rate.estimate, abs=0.005)
+    assert rate.low < wrong <= rate.high
+    vague = judge(replace(shown, even=wrong / others, even_error=1.0), labels, neighbors).noise_rate
+    assert vague.estimate == pytest.approx(alone.estimate), "a share that may be none raises nothing"
+    assert vague.high >= max(wrong, alone.high)
+    less = replace(shown, even=alone.estimate / 2, even_error=0.001)
+    assert judge(less, labels, neighbors).noise_rate == alone, "labels that go wrong otherwise are not among the even"
+
+
 def test_settled_votes_vouch_for_features_whose_beliefs_are_unsure_since_most_labels_are_wrong() -> None:
     """Beliefs that are sharper in truth than they say: what is left of them where 80 % of the labels are wrong."""
     evidence, labels, truth, neighbors = simulated(2_000, 1.6, even(0.8))

@@ -83,9 +83,9 @@ def test_a_network_that_knows_labels_by_heart_does_not_clear_them(monkeypatch: p
     """Seven labels of ten are drawn evenly, and the network names every given label: it is asked about the images that
     it was trained on. The share that was told before it learned stays the least that is doubted."""
     probed(monkeypatch)
-    monkeypatch.setattr(teaching, "even_share", lambda witness, labels: 0.7)
+    monkeypatch.setattr(teaching, "even_share", lambda witness, labels: (0.7, 0.05))
     teacher = started(0.15, 0.7, monkeypatch)
-    assert (teacher.even, teacher.weakness) == (0.7, 1.0)
+    assert (teacher.even, teacher.even_error, teacher.weakness) == (0.7, 0.05, 1.0)
     by_heart = teacher.given * 0.91 + 0.01
     matrix = teacher._noise_matrix(by_heart / by_heart.sum(1, keepdim=True))
     assert float(matrix.diagonal().max()) <= 0.3 + 0.07
