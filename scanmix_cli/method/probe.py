@@ -54,10 +54,10 @@ def probe(features: Tensor, labels: Tensor, matrix: Tensor, context: Context) ->
 
 
 def even_share(witness: Tensor, labels: Tensor) -> tuple[float, float]:
-    """Share, and its standard error by the count, of labels int64 (N,), -1 where unlabelled, that are drawn evenly from all classes, by a witness (N, C) that
-    has not seen them: of labels of the surest fifth of images, how many are among the fifth of classes that it holds
-    for the least likely. Right labels are seldom there, and labels that are mistaken for a similar class. One more is
-    assumed to be: few images do not tell that none is.
+    """Share of labels int64 (N,), -1 where unlabelled, that are drawn evenly from all classes, by a witness (N, C) that
+    has not seen them, and the standard error of a count: of labels of the surest fifth of images, how many are among
+    the fifth of classes that it holds for the least likely. Right labels are seldom there, and labels that are mistaken
+    for a similar class. One more is assumed to be: few images do not tell that none is.
 
     Only the order of the classes counts, not how sure the witness is, which labels cannot tell.
     """
