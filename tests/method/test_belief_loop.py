@@ -8,6 +8,7 @@ import torch
 from toy_beliefs import CONTEXT_IMAGES, SETTINGS, TRUTH, profile
 from toy_runs import evidence_bytes, toy_context, train
 
+from scanmix_cli.evidence.evidence import Evidence
 from scanmix_cli.method.belief_loop import joint
 from scanmix_cli.method.images import ImageSet
 from scanmix_cli.method.monitor import Monitor
@@ -66,6 +67,27 @@ def test_the_evidence_tells_which_network_named_another_class(monkeypatch: pytes
     assert evidence is not None
     for k in (0, 1):
         assert evidence.disagreements[:, k].tolist() == (3 * ((labels >= 0) & (labels != k))).tolist()
+
+
+def test_the_evidence_tells_the_even_share_as_far_as_features_are_weak(monkeypatch: pytest.MonkeyPatch) -> None:
+    def half_weak(teacher: Teacher, *_: object) -> None:
+        teacher.weakness, teacher.even, teacher.even_error = 0.5, 0.4, 0.02
+
+    brief = profile(replace(SETTINGS, epochs=1, networks=1))
+    evidence = train("scanmix", brief, CONTEXT_IMAGES).evidence
+    assert evidence is not None
+    assert (evidence.even, evidence.even_error) == (0.0, 0.0), "features of these pictures are good"
+    monkeypatch.setattr(Teacher, "_look_for_weakness", half_weak)
+    evidence = train("scanmix", brief, CONTEXT_IMAGES).evidence
+    assert evidence is not None
+    assert (evidence.even, evidence.even_error) == (0.2, 0.01)
+    resumed = Evidence.empty(96, 3)
+    resumed.load_state_dict({**evidence.state_dict(), "even": 0.3})
+    assert (resumed.even, resumed.even_error, resumed.clusters) == (0.3, 0.01, evidence.clusters)
+    before = {name: value for name, value in evidence.state_dict().items() if not name.startswith("even")}
+    resumed = Evidence.empty(96, 3)
+    resumed.load_state_dict(before)
+    assert (resumed.even, resumed.epochs) == (0.0, 1), "a checkpoint of before tells none"
 
 
 def test_what_two_networks_say_is_multiplied_and_no_class_is_ruled_out() -> None:
