@@ -26,10 +26,12 @@ def whitened(features: Tensor, images_a_direction: float = IMAGES_A_DIRECTION) -
     for chunk in features.split(CHUNK):
         spread = chunk.float() - mean
         products += spread.T @ spread
-    variances, directions = torch.linalg.eigh(products / count)
+    # In float64: of features that hardly differ, as of equal images, LAPACK's float32 need not converge.
+    home = features.device if features.device.type == "cuda" else torch.device("cpu")
+    variances, directions = torch.linalg.eigh((products / count).to(home).double())
     variances = variances.clamp_min(0)
-    ridge = ridge_for(variances.double().cpu(), count / images_a_direction)
-    turned = directions * (variances + ridge).rsqrt()
+    ridge = ridge_for(variances.cpu(), count / images_a_direction)
+    turned = (directions * (variances + ridge).rsqrt()).float().to(features.device)
     place = torch.empty_like(features, dtype=torch.float32)
     for into, chunk in zip(place.split(CHUNK), features.split(CHUNK), strict=True):
         F.normalize((chunk.float() - mean) @ turned, dim=1, out=into)

@@ -56,9 +56,9 @@ def test_a_toy_budget_runs_to_the_end_and_says_what_an_epoch_was(
     monkeypatch.setattr(runner, "draw_all", lambda *_: [])
     write_folder(tmp_path / "own", per_class=16, held_out=2)
     heard = Heard()
-    asked = replace(request(tmp_path, ("cross-entropy", "scanmix")), epochs=0, time_budget=0.01)
+    asked = replace(request(tmp_path, ("cross-entropy", "scanmix")), epochs=0, time_budget=0.001)
     run_bench(asked, heard)
     cells = json.loads((tmp_path / "out" / "results.json").read_text())
     assert [cell["images_an_epoch"] for cell in cells] == [16, 16]
     assert all(cell["auroc"] is not None and cell["last"] is not None for cell in cells)
-    assert heard.texts.count("an epoch of all images does not fit 0.01 s: epochs of 16 images") == 2
+    assert heard.texts.count("an epoch of all images does not fit 0.001 s: epochs of 16 images") == 2
