@@ -170,7 +170,7 @@ def test_the_keyboard_reaches_and_opens_every_suspect(open_page: Any) -> None:
     assert page.locator("#detail .path bdi").inner_text() == HOSTILE[2]
     page.keyboard.press("Escape")
     assert not page.locator("#detail").is_visible()
-    page.wait_for_function("document.activeElement.getAttribute('aria-label')?.startsWith('Rank 3:')")
+    page.wait_for_function("() => document.activeElement.getAttribute('aria-label')?.startsWith('Rank 3:')")
 
 
 def test_the_detail_says_what_the_run_knows(open_page: Any) -> None:
