@@ -1,6 +1,6 @@
 """What speaks for each class of an image: log-evidence of the networks and of the neighbours, rows on demand."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,8 +38,10 @@ class Witnesses:
         mean = evidence.probability_sum / np.float32(evidence.observations)
         final = evidence.final_probability.astype(np.float32, copy=False)
         if evidence.beliefs:
-            told = cls(mean, final, labels, neighbors, beliefs=True, clusters=evidence.clusters)
-            return replace(told, even=evidence.even, even_error=evidence.even_error)
+            even, error = evidence.even, evidence.even_error
+            return cls(
+                mean, final, labels, neighbors, beliefs=True, clusters=evidence.clusters, even=even, even_error=error
+            )
         known = labels >= 0
         given = labels[known]
         gain = [(p[known].argmax(axis=1) == given).mean() if len(given) else 0.0 for p in (mean, final)]
